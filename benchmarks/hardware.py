@@ -3,7 +3,7 @@
 """What do pipelines in Verilog take: clocks, units, registers, cells of an FPGA, and how large is their error?
 
     python benchmarks/hardware.py                        prints the tables
-    python benchmarks/hardware.py --cells xilinx ecp5    and counts cells by Yosys, which takes minutes
+    python benchmarks/hardware.py --cells generic xilinx ecp5    and counts cells by Yosys, which takes minutes
     python benchmarks/hardware.py --write                and writes them into docs/hardware.md
 
 Errors are measured on the circuit's own integers against the kernels in double precision.
@@ -33,7 +33,8 @@ from test_verilog import leg  # noqa: E402
 from reference.examples import example  # noqa: E402
 
 PAGE = ROOT / "docs" / "hardware.md"
-STATES = 100_000
+STATES = 1_000_000  # of which half are random, and half have rates and forces at their limits
+_CHUNK = 10_000
 ROBOTS = {
     "two_link": lambda: px.load("two_link"),
     "quadruped's leg (3 joints)": leg,
@@ -46,21 +47,29 @@ INTERVALS = (1, 2, 4, 8, 16, 32)
 
 def functions_of(name: str, robot: px.Robot) -> list[str]:
     few = ["inverse_dynamics", "mass_matrix", f"jacobian:{robot.link_names[-1]}"]
-    return few[:1] if name.startswith("ANYmal") else few + (["forward_dynamics"] if name == "UR5" else [])
+    if name.startswith("ANYmal"):
+        return few[:1]
+    return few + (["forward_dynamics"] if name != "two_link" else [])
 
 
-def worst(robot: px.Robot, function: str, d: Any) -> float:
-    """The largest error of a result over random states."""
+def worst(robot: px.Robot, function: str, d: Any) -> tuple[float, float]:
+    """The largest error of a result over random states, and the largest relative to that result's largest."""
     rng = np.random.default_rng(3)
-    found = 0.0
-    for _ in range(10):
-        x = {p.name: rng.uniform(p.low, p.high, (STATES // 10, p.size)) for p in d.circuit.inputs}
+    errors, sizes = np.zeros(1), np.zeros(1)
+    name, _, frame = function.partition(":")
+    (port,) = d.circuit.outputs
+    for number in range(STATES // _CHUNK):
+        x = {p.name: rng.uniform(p.low, p.high, (_CHUNK, p.size)) for p in d.circuit.inputs}
+        if number % 2:
+            for p in d.circuit.inputs:
+                if p.name != "q":
+                    x[p.name] = np.where(rng.random((_CHUNK, p.size)) < 0.5, p.low, p.high)
         words = d.circuit.run({p.name: p.quantised(x[p.name]) for p in d.circuit.inputs})
-        name, _, frame = function.partition(":")
         exact = getattr(robot, name)(*x.values(), **({"frame": frame} if frame else {}))
-        (port,) = d.circuit.outputs
-        found = max(found, float(np.abs(port.reals(words[port.name]) - exact.reshape(len(exact), -1)).max()))
-    return found
+        exact = exact.reshape(len(exact), -1)
+        errors = np.maximum(errors, np.abs(port.reals(words[port.name]) - exact).max(axis=0))
+        sizes = np.maximum(sizes, np.abs(exact).max(axis=0))
+    return float(errors.max()), float((errors / np.where(sizes > 0, sizes, np.inf)).max())
 
 
 def designed(robot: px.Robot, function: str, **options: Any) -> Any:
@@ -68,22 +77,37 @@ def designed(robot: px.Robot, function: str, **options: Any) -> Any:
     return verilog.designed(entry, f"arm_{entry.name}", **options)
 
 
-def pipelines() -> str:
+def pipelines(dtype: str = "float64") -> str:
     rows = []
-    for name, make in ROBOTS.items():
-        robot = make()
-        for function in functions_of(name, robot):
-            d = designed(robot, function, **({"accuracy": 1e-3} if function == "inverse_dynamics" else {}))
-            error = worst(robot, function, d)
-            p = d.pipeline
-            widest = max(w.width for w in p.wires)
-            rows.append(
-                f"| {name} | {function.partition(':')[0].replace('_', ' ')} | {p.latency} | {p.count('multiplier')} | "
-                f"{p.count('adder')} | {p.registers / 1000:.1f} | {widest} | {d.formats.error_bound:.2g} | {error:.2g} |"
+    wanted = [(name, f) for name, make in ROBOTS.items() for f in functions_of(name, make())]
+    if dtype == "float32":
+        wanted = [("UR5", "inverse_dynamics"), ("UR5", "forward_dynamics"), ("Panda", "inverse_dynamics")]
+    for name, function in wanted:
+        robot = ROBOTS[name]()
+        fixed = {"accuracy": 1e-3} if function == "inverse_dynamics" else {}
+        d = designed(robot, function, **(fixed if dtype == "float64" else {"dtype": dtype}))
+        error, relative = worst(robot, function, d)
+        p = d.pipeline
+        bound = d.formats.error_bound
+        ends = f"{bound:.2g} | {error:.2g} | {bound / error:.0f}"
+        if dtype == "float32":
+            ends = (
+                f"{bound:.2g} | {error:.2g} | {relative:.2g}"
+                if np.isfinite(bound)
+                else f"- | {error:.2g} | {relative:.2g}"
             )
-            print(rows[-1], flush=True)
-    head = "| robot | function | clocks | multipliers | adders | registers, kbit | widest word | bound | measured |"
-    return "\n".join([head, "|" + "---|" * 9, *rows])
+        widest = [] if dtype == "float32" else [str(max(w.width for w in p.wires))]
+        cells = [name, function.partition(":")[0].replace("_", " "), p.latency, p.count("multiplier")]
+        cells += [p.count("adder"), f"{p.registers / 1000:.1f}", *widest, ends]
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+        print(rows[-1], flush=True)
+    head = "| robot | function | clocks | multipliers | adders | registers, kbit |"
+    head += (
+        " bound | measured | relative |"
+        if dtype == "float32"
+        else " widest word | bound | measured | ratio |"
+    )
+    return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows])
 
 
 def folded() -> str:
@@ -103,27 +127,40 @@ def folded() -> str:
 
 
 def cells(targets: list[str]) -> str:
+    """What Yosys makes of each pipeline: a row each, and those of the UR5 with shared units and in float32."""
+    wanted = [(name, f, {}) for name, make in ROBOTS.items() for f in functions_of(name, make())]
+    wanted += [
+        ("UR5", "inverse_dynamics", o) for o in ({"interval": 16}, {"dtype": "float32", "interval": 16})
+    ]
     rows = []
-    robot = px.load("ur5")
-    for interval in (1, 16):
+    for name, function, options in wanted:
+        robot = ROBOTS[name]()
+        if function == "inverse_dynamics" and "dtype" not in options:
+            options = {"accuracy": 1e-3, **options}
+        found = []
         for target in targets:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "arm.v"
-                robot.export(file, accuracy=1e-3, interval=interval, target=target)
+                robot.export(file, function, target=target, **options)
                 (facts,) = json.loads(file.with_suffix(".json").read_text())["modules"].values()
-            listed = ", ".join(f"{n:,} {kind}" for kind, n in facts["cells"].items())
-            rows.append(f"| {interval} | {target} | {listed} |")
-            print(rows[-1], flush=True)
-    return "\n".join(["| interval | target | cells by Yosys |", "|---|---|---|", *rows])
+            found.append(", ".join(f"{n:,} {kind}" for kind, n in facts["cells"].items() if n))
+        about = ", ".join(f"{k} {v}" for k, v in options.items() if k != "accuracy")
+        about = f" ({about})" if about else ""
+        rows.append(
+            f"| {name} | {function.partition(':')[0].replace('_', ' ')}{about} | {' | '.join(found)} |"
+        )
+        print(rows[-1], flush=True)
+    head = f"| robot | function | {' | '.join(targets)} |"
+    return "\n".join([head, "|" + "---|" * (2 + len(targets)), *rows])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--cells", nargs="*", default=[], choices=["xilinx", "ecp5"])
+    parser.add_argument("--cells", nargs="*", default=[], choices=["generic", "xilinx", "ecp5"])
     args = parser.parse_args()
     print(conditions(), file=sys.stderr)
-    parts = {"pipelines": pipelines(), "folded": folded()}
+    parts = {"pipelines": pipelines(), "floats": pipelines("float32"), "folded": folded()}
     if args.cells:
         parts["cells"] = cells(args.cells)
     if args.write:

@@ -235,6 +235,7 @@ EXPORT = '''    def export(
           Default: "inverse_dynamics" and, but for .v, "forward_dynamics".
         - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80",
           the FPGA whose cells Yosys shall count for .v: "xilinx", "ecp5" or "generic".
+        - `dtype`: "float64" or "float32"; of .v "float32" alone has an effect: floating, not fixed point.
         - `options` of single languages, such as `accuracy`, `word`, `interval` and `bounds` of .v.
 
         Files appear under their names only when they are complete.

@@ -78,6 +78,35 @@ def test_errors_are_below_their_proven_bound_which_is_not_far_off(name, function
     assert bound.max() <= 50 * worst.max()
 
 
+@pytest.mark.parametrize(
+    ("name", "accuracy", "most"), [("leg", 0.1, 80), ("ur5", 0.1, 400), ("panda", 0.5, 400)]
+)
+def test_forward_dynamics_has_a_bound_from_mechanics(name, accuracy, most):
+    robot = leg() if name == "leg" else px.load(name)
+    d = designed(robot, "forward_dynamics", accuracy=accuracy)
+    worst = measured(robot, d, 3000)
+    (bound,) = d.formats.error.values()
+    assert bound.max() <= accuracy
+    assert (worst <= bound).all()
+    assert bound.max() <= most * worst.max()
+
+
+@pytest.mark.parametrize("robot", [px.chain(5, seed=3), leg()], ids=["chain", "leg"])
+def test_compliances_bound_the_inverse_of_the_mass_matrix(robot):
+    b = verilog._compliances(robot)
+    rng = np.random.default_rng(0)
+    inverse = robot.mass_matrix_inverse(rng.uniform(-np.pi, np.pi, (5000, robot.nq)))
+    assert (np.abs(inverse) <= np.outer(b, b)).all()
+    diagonal = np.sqrt(np.einsum("...ii->...i", inverse).max(axis=0))
+    assert diagonal[-1] > b[-1] / 3  # of the last link it is nearly the inverse itself
+
+
+def test_knowing_less_of_the_mass_matrix_proves_less(monkeypatch):
+    monkeypatch.setattr(verilog, "_compliances", lambda robot: np.full(robot.nv, np.inf))
+    with pytest.raises(px.PhalanxError, match="cannot be proven"):
+        designed(px.load("ur5"), "forward_dynamics", accuracy=0.1)
+
+
 def test_forward_dynamics_divides_by_pivots_that_stay_away_from_zero():
     robot = leg()
     d = designed(robot, "forward_dynamics")
@@ -99,6 +128,110 @@ def test_a_wider_word_is_more_accurate():
     robot = px.load("ur5")
     errors = [designed(robot, "inverse_dynamics", word=w).formats.error_bound for w in (18, 25, 32)]
     assert errors[0] > 50 * errors[1] > 2500 * errors[2]
+
+
+def test_float32_is_close_to_the_kernel_and_within_its_bound():
+    robot = px.load("ur5")
+    d = designed(robot, "inverse_dynamics", dtype="float32")
+    rng = np.random.default_rng(0)
+    states = [rng.uniform(p.low, p.high, (20_000, p.size)) for p in d.circuit.inputs]
+    words = {p.name: p.quantised(x) for p, x in zip(d.circuit.inputs, states, strict=True)}
+    (port,) = d.circuit.outputs
+    exact = robot.inverse_dynamics(*states)
+    error = np.abs(port.reals(d.circuit.run(words)["tau"]) - exact)
+    assert (error.max(axis=1) <= 2e-6 * np.abs(exact).max(axis=1)).all()
+    assert (error.max(axis=0) <= 5e-7 * np.abs(exact).max(axis=0)).all()
+    assert (error <= d.formats.error["tau"]).all()
+    assert d.formats.error_bound < 100 * error.max()
+
+
+@needs_icarus
+@needs_verilator
+@pytest.mark.parametrize(
+    ("name", "interval"),
+    [("two_link", 1), ("two_link", 3)]
+    + [pytest.param("leg", k, marks=pytest.mark.exhaustive) for k in (1, 3)],
+)
+def test_float32_pipelines_are_lint_clean_and_pass(name, interval, tmp_path):
+    robot = leg() if name == "leg" else px.load(name)
+    options = {"dtype": "float32", "interval": interval}
+    if name == "two_link":
+        options["bounds"] = {"tau": (-10.0, 10.0)}
+    functions = ["forward_dynamics"] if name == "two_link" else ["inverse_dynamics", "forward_dynamics"]
+    robot.export(tmp_path / "arm.v", functions, **options)
+    modules = json.loads((tmp_path / "arm.json").read_text())["modules"]
+    assert {p["format"] for facts in modules.values() for p in facts["ports"].values()} == {"float32"}
+    assert "subnormal numbers are zero" in (tmp_path / "arm.md").read_text()
+    lint(tmp_path / "arm.v", modules)
+    assert icarus(tmp_path / "arm.v") == f"{64 * len(functions)} passed, 0 failed"
+    source = (tmp_path / "arm.v").read_text()
+    (tmp_path / "arm.v").write_text(source.replace("product1 <= {24'd0, 1'b1", "product1 <= {24'd0, 1'b0"))
+    assert not icarus(tmp_path / "arm.v").endswith(" 0 failed")
+
+
+@needs_verilator
+@pytest.mark.exhaustive
+def test_float32_ur5_through_verilator(tmp_path):
+    robot = px.load("ur5")
+    robot.export(tmp_path / "arm.v", "inverse_dynamics", dtype="float32")
+    d = designed(robot, "inverse_dynamics", dtype="float32")
+    rng = np.random.default_rng(1)
+    states = [rng.uniform(p.low, p.high, (20_000, p.size)) for p in d.circuit.inputs]
+    words = {p.name: p.quantised(x) for p, x in zip(d.circuit.inputs, states, strict=True)}
+    made, _ = Verilated(tmp_path / "arm.v", d.name).run(words)
+    assert (made["tau"] == d.circuit.run(words)["tau"]).all()
+    exact = robot.inverse_dynamics(*states)
+    error = np.abs(d.circuit.outputs[0].reals(made["tau"]) - exact).max(axis=1)
+    assert (error <= 2e-6 * np.abs(exact).max(axis=1)).all()
+
+
+def own(robot):
+    """A function of a user's, with roots and a quotient."""
+
+    def pull(q, qd, robot):
+        return {"a": np.sqrt(q @ q + 1.0) * qd, "t": robot.gravity_forces(q) / np.sqrt(2.0 + qd[0] ** 2)}
+
+    return robot.function(pull)
+
+
+@needs_icarus
+@needs_verilator
+@pytest.mark.parametrize(
+    "options", [{"accuracy": 1e-2}, {"dtype": "float32"}, {"interval": 5, "accuracy": 1e-2}]
+)
+def test_own_functions_with_roots(options, tmp_path):
+    robot = px.load("two_link")
+    f = own(robot)
+    robot.export(tmp_path / "arm.v", {"pull": f}, **options)
+    lint(tmp_path / "arm.v", ["arm_pull"])
+    assert icarus(tmp_path / "arm.v") == "64 passed, 0 failed"
+    d = designed(robot, {"pull": f}, **options)
+    rng = np.random.default_rng(0)
+    states = {p.name: rng.uniform(p.low, p.high, (5000, p.size)) for p in d.circuit.inputs}
+    made = d.circuit.run({p.name: p.quantised(states[p.name]) for p in d.circuit.inputs})
+    exact = f(*states.values())
+    for port, right in zip(d.circuit.outputs, (exact["a"], exact["t"]), strict=True):
+        assert (np.abs(port.reals(made[port.name]) - right) <= d.formats.error[port.name]).all()
+
+
+@needs_icarus
+@needs_verilator
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("algorithm", ["lathrop", "luh_walker_paul"])
+def test_algorithms_of_papers_are_pipelines_too(algorithm, tmp_path):
+    robot = px.load("ur5")
+    robot.export(tmp_path / "arm.v", robot.kernel("inverse_dynamics", algorithm=algorithm), accuracy=1e-3)
+    lint(tmp_path / "arm.v", ["arm_inverse_dynamics"])
+    assert icarus(tmp_path / "arm.v") == "64 passed, 0 failed"
+
+
+@needs_icarus
+@needs_verilator
+@pytest.mark.exhaustive
+def test_derivatives_are_pipelines_too(tmp_path):
+    px.load("ur5").export(tmp_path / "arm.v", "inverse_dynamics_derivatives")
+    lint(tmp_path / "arm.v", ["arm_inverse_dynamics_derivatives"])
+    assert icarus(tmp_path / "arm.v") == "64 passed, 0 failed"
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +330,8 @@ def test_yosys_synthesises_pipelines(target, tmp_path):
     assert f"({target}, by Yosys)" in (tmp_path / "arm.md").read_text()
 
 
+ROOT = px.load("two_link").function(lambda q: np.sqrt(q @ q) * q)
+EXPONENTIAL = px.load("two_link").function(lambda q: np.exp(q))
 BAD = {
     "target": (lambda: px.load("ur5"), {"target": "abacus"}, "target is 'abacus', expected \"generic\""),
     "loops": (
@@ -215,6 +350,31 @@ BAD = {
         r'tau\[0\] of joint .joint1. has no limits; give its range, such as bounds=\{"tau"',
     ),
     "small word": (lambda: px.load("ur5"), {"word": 8}, r"word=8 is too small: .* use word=\d+ or more"),
+    "root of zero": (
+        lambda: px.load("two_link"),
+        {"functions": {"f": ROOT}},
+        'root of the program may be zero or negative, .* give dtype="float32"',
+    ),
+    "no unit": (
+        lambda: px.load("two_link"),
+        {"functions": {"f": EXPONENTIAL}},
+        "has the operation exp, for which there is no unit; there are units for add, .*; export it as C",
+    ),
+    "no unit in float32": (
+        lambda: px.load("two_link"),
+        {"functions": {"f": EXPONENTIAL}, "dtype": "float32"},
+        "has the operation exp, for which there is no unit",
+    ),
+    "float32 and word": (
+        lambda: px.load("ur5"),
+        {"dtype": "float32", "word": 18},
+        'got dtype="float32" and word=18, which is of fixed point; give one of them',
+    ),
+    "angles without end": (
+        lambda: px.load("ur5"),
+        {"dtype": "float32", "bounds": {"q": (-1e6, 1e6)}},
+        "reaches 1e\\+06 rad, and sines take up to 65536; narrow the ranges",
+    ),
     "both": (
         lambda: px.load("ur5"),
         {"word": 18, "accuracy": 1e-3},

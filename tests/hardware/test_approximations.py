@@ -28,7 +28,7 @@ def _arguments(circuit, rng, count=20_000):
     return port.quantised(np.concatenate([ends, rng.uniform(port.low[0], port.high[0], count)])[:, None])
 
 
-@pytest.mark.parametrize("fraction", [8, 15, 20, 26, 30])
+@pytest.mark.parametrize("fraction", [8, 15, 20, 26, 29, 30, 36, 42])
 @pytest.mark.parametrize("size", [0.7, 6.5])
 def test_sine_and_cosine_keep_their_stated_error(fraction, size):
     circuit = _circuit(fraction, size, lambda c, x: list(approximations.sincos(c, x, fraction, size)))
@@ -39,7 +39,7 @@ def test_sine_and_cosine_keep_their_stated_error(fraction, size):
     assert 0.5 < error <= approximations.SINE_ERROR
 
 
-@pytest.mark.parametrize("fraction", [6, 12, 20])
+@pytest.mark.parametrize("fraction", [6, 12, 20, 30])
 @pytest.mark.parametrize("ends", [(0.02, 0.5), (0.9, 7.0), (0.3, 0.31)])
 def test_reciprocals_keep_their_stated_error(fraction, ends):
     low, _ = ends
@@ -53,3 +53,19 @@ def test_reciprocals_keep_their_stated_error(fraction, ends):
     y = circuit.outputs[0].reals(circuit.run({"x": words})["y"])[:, 0]
     error = np.abs(y - 1 / x).max() * 2.0**fraction
     assert 0.5 < error <= approximations.RECIPROCAL_ERROR
+
+
+@pytest.mark.parametrize("fraction", [6, 12, 18])
+@pytest.mark.parametrize("ends", [(0.02, 0.5), (0.9, 7.0), (2.1, 300.0), (3.0, 3.9)])
+def test_roots_keep_their_stated_error(fraction, ends):
+    low, high = ends
+    width = fraction + 2 + max(int(np.ceil(np.log2(high) / 2)), 0)
+    fine = fraction + 12
+    circuit = _circuit(
+        fine, ends, lambda c, x: [approximations.shifted_root(c, x, fraction, width, low - 2.0**-fine)]
+    )
+    words = _arguments(circuit, np.random.default_rng(0))
+    x = circuit.inputs[0].reals(words)[:, 0]
+    y = circuit.outputs[0].reals(circuit.run({"x": words})["y"])[:, 0]
+    error = np.abs(y - np.sqrt(x)).max() * 2.0**fraction
+    assert 0.5 < error <= approximations.SHIFTED_ROOT_ERROR

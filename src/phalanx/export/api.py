@@ -306,7 +306,7 @@ def _own(function: OwnFunction) -> ExportEntry:
     built, form = (lambda _: program), "unrolled: a traced function"
     digest = hashlib.sha256(str(program).encode()).hexdigest()
     return ExportEntry(
-        name, title, function.robot, inputs, outputs, built, form, spreads=False, digest=digest
+        name, title, function.robot, inputs, outputs, built, form, False, lambda: program, digest
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..hardware.circuit import FloatPort
 from ..languages.names import in_comment
 from ..program import ops
 from ..program.ir import Value
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from .verilog import Design
 
 
+_FLOAT = (
+    " Numbers in float32 are those of IEEE 754: sums and products are rounded to the nearest, ties to even; "
+    "subnormal numbers are zero, as operands and as results. Sines and cosines are within 4.3e-8, "
+    "reciprocals and roots within 0.7 units of the last place; angles beyond their range give NaN."
+)
 _PORTS = (
     "Numbers are two's complement; element 0 of an array is in its low bits. An integer i of an element "
     "stands for i / 2^fraction. A state is taken in a clock with `in_valid` and `in_ready`, a result in one "
@@ -51,7 +57,12 @@ def _module(d: Design, cells: Mapping[str, int], target: str) -> list[str]:
         ["adders", facts["adders"]],
         ["registers", f"{facts['registers']} bits"],
         ["widest word", f"{max((w.width for w in d.pipeline.wires), default=0)} bits"],
-        ["error bound", f"{facts['error_bound']:.3g}, proven for all inputs within the ranges below"],
+        [
+            "error bound",
+            "not proven"
+            if facts["error_bound"] is None
+            else f"{facts['error_bound']:.3g}, proven for all inputs within the ranges below",
+        ],
     ]
     rows += [[f"{kind} ({target}, by Yosys)", n] for kind, n in cells.items()]
     rows += [[f"at {mhz} MHz (an assumed clock)", _speed(d, mhz)] for mhz in (100,)]
@@ -60,7 +71,7 @@ def _module(d: Design, cells: Mapping[str, int], target: str) -> list[str]:
         f"{_name(d.entry.title)}.",
         _table(["", ""], rows),
         "### Ports",
-        _PORTS,
+        _PORTS + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs),
         _table(
             ["port", "direction", "shape", "bits of an element", "fraction", "range"],
             [_port(p, "in") for p in d.circuit.inputs] + [_port(p, "out") for p in d.circuit.outputs],
@@ -94,7 +105,10 @@ def _port(port: Any, direction: str) -> list[Any]:
     fractions = sorted(set(port.fractions))
     few = len(set(zip(port.low.tolist(), port.high.tolist(), strict=True))) == 1
     ends = f"{np.min(port.low):.4g} to {np.max(port.high):.4g}" + ("" if few else " (the widest)")
-    listed = str(port.fractions[0]) if len(fractions) == 1 else ", ".join(map(str, port.fractions))
+    if isinstance(port, FloatPort):
+        listed = "float32"
+    else:
+        listed = str(port.fractions[0]) if len(fractions) == 1 else ", ".join(map(str, port.fractions))
     shape = " x ".join(map(str, port.shape)) or "1"
     return [f"`{port.name}`", direction, shape, port.width, listed, ends]
 

@@ -17,20 +17,22 @@ import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
 from ..hardware import formats, lower, schedule
-from ..hardware.circuit import Circuit, Port
+from ..hardware.circuit import Circuit, FloatPort, Port
 from ..hardware.folded_modules import FoldedModule
 from ..hardware.folding import FoldedPipeline, folded
+from ..hardware.lower_floats import float_circuit, float_formats
 from ..hardware.modules import Tables, module
-from ..hardware.pivots import factor_ranges
+from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values
 from ..hardware.schedule import Pipeline
 from ..hardware.synthesis import cells, require
 from ..hardware.testbench import Check, testbench
 from ..languages.names import in_comment
 from ..program import ops
-from ..program.analyses.ranges import Interval, ranges
+from ..program.analyses.ranges import ranges
 from ..program.interpret import program_on_arrays
 from ..program.ir import Load, Program, Store, Value
 from ..robot.joints import joint_type
+from ..robot.model import joint_kinematics
 from ..robot.robot import Robot
 from .api import ExportEntry, Request, entries
 from .comments import about
@@ -41,6 +43,8 @@ _RELATIVE = 1e-6  # the promised error where none is given, of the largest resul
 _VECTORS = 64  # states of a testbench
 _RATE = {"rad": 2 * math.pi, "m": 2.0}  # in a second, of joints whose file has no limit
 _LONGEST = 1024  # clocks between states
+# Multiply-adds: the sum, and whether the product is its first operand.
+_FUSED = {ops.FMA: (ops.ADD, True), ops.FMS: (ops.SUB, True), ops.FNMA: (ops.SUB, False)}
 _REACHED = 0.1  # seconds in which a joint reaches its largest rate
 
 
@@ -68,7 +72,7 @@ class Design:
             "multipliers": self.pipeline.count("multiplier"),
             "adders": self.pipeline.count("adder"),
             "registers": self.pipeline.registers,
-            "error_bound": self.formats.error_bound,
+            "error_bound": bound if math.isfinite(bound := self.formats.error_bound) else None,
             "ports": {
                 **{p.name: _port(p, "input") for p in self.circuit.inputs},
                 **{p.name: _port(p, "output") for p in self.circuit.outputs},
@@ -81,7 +85,8 @@ def _port(port: Port, direction: str) -> dict[str, Any]:
         "direction": direction,
         "shape": list(port.shape),
         "width": port.width,
-        "fraction": port.fractions,
+        **({"format": "float32"} if isinstance(port, FloatPort) else {}),
+        "fraction": port.fractions or [None] * port.size,
         "low": [float(x) for x in port.low],
         "high": [float(x) for x in port.high],
     }
@@ -120,16 +125,21 @@ def design(entry: ExportEntry, name: str, options: Mapping[str, Any]) -> Design:
     where = f"export: {entry.name} of robot {shown(entry.robot.name)}"
     program = _straight(entry, where)
     bounds = _bounds(entry, program, options["bounds"], where)
-    found = formats.chosen(
-        program,
-        bounds,
-        accuracy=options["accuracy"],
-        word=options["word"],
-        relative=_RELATIVE,
-        where=where,
-        known=_factors(entry.robot, program, bounds),
-    )
-    made = lower.circuit(program, found, bounds)
+    known = _factors(entry.robot, program, bounds)
+    if np.dtype(options.get("dtype", "float64")) == np.float32:
+        made = float_circuit(program, bounds, where)
+        found = float_formats(program, bounds, where, known)
+    else:
+        found = formats.chosen(
+            program,
+            bounds,
+            accuracy=options["accuracy"],
+            word=options["word"],
+            relative=_RELATIVE,
+            where=where,
+            known=known,
+        )
+        made = lower.circuit(program, found, bounds)
     interval = int(options["interval"])
     pipeline = schedule.full(made) if interval == 1 else folded(made, interval)
     return Design(name, entry, program, found, pipeline, bounds)
@@ -173,11 +183,13 @@ def _options(request: Request) -> dict[str, Any]:
         raise PhalanxError(
             f"export: interval is {shown(interval)}, expected clocks between states, from 1 to {_LONGEST}."
         )
-    if request.real != "double":
+    given = next((name for name in ("word", "accuracy") if options[name] is not None), None)
+    if request.real != "double" and given is not None:
         raise PhalanxError(
-            "export: pipelines compute in fixed point; leave dtype out and give accuracy or word."
+            f'export: got dtype="float32" and {given}={shown(options[given])}, which is of fixed point; give '
+            "one of them."
         )
-    return options
+    return {**options, "dtype": request.dtype}
 
 
 def _is_integer(x: Any) -> bool:
@@ -205,7 +217,7 @@ def _straight(entry: ExportEntry, where: str) -> Program:
     wrong = next((s for s in program.body if not isinstance(s, Load | Value | Store)), None)
     if wrong is not None or program.uniform is not None:
         raise PhalanxError(f"{where} is not straight-line code of its inputs; export it as C.")
-    return _reciprocals(program)
+    return _in_units(program)
 
 
 def _largest(entry: ExportEntry) -> int:
@@ -225,8 +237,8 @@ def _largest(entry: ExportEntry) -> int:
     return low
 
 
-def _reciprocals(program: Program) -> Program:
-    """The program with products by reciprocals for quotients."""
+def _in_units(program: Program) -> Program:
+    """The program with products by reciprocals for quotients, and products and sums for multiply-adds."""
     made: dict[Any, Any] = {}
     body: list[Any] = []
     for s in program.body:
@@ -236,6 +248,12 @@ def _reciprocals(program: Program) -> Program:
                 inverse = Value(ops.DIV, (1.0, args[1]), s.quantity, "", s.body_index)
                 made[s] = Value(ops.MUL, (args[0], inverse), s.quantity, "", s.body_index)
                 body += [inverse, made[s]]
+            elif s.op in _FUSED:
+                product = Value(ops.MUL, args[:2], s.quantity, "", s.body_index)
+                op, is_first = _FUSED[s.op]
+                pair = (product, args[2]) if is_first else (args[2], product)
+                made[s] = Value(op, pair, s.quantity, "", s.body_index)
+                body += [product, made[s]]
             else:
                 made[s] = s.on(args)
                 body.append(made[s])
@@ -248,24 +266,42 @@ def _reciprocals(program: Program) -> Program:
 
 def _factors(
     robot: Robot, program: Program, bounds: Mapping[str, tuple[np.ndarray, np.ndarray]]
-) -> dict[Any, Interval]:
-    """Ranges of the values by which a mass matrix is factored, of a program that divides."""
+) -> KnownValues:
+    """What is known of the values by which a mass matrix is factored, of a program that divides."""
     model = robot.model
     divides = any(isinstance(s, Value) and s.op == ops.DIV for s in program.body)
     if not divides or "q" not in bounds or model.n != robot.nv or model.coupling is not None:
-        return {}
-    matrix = _reciprocals(trace_of_mass_matrix(robot))
+        return KnownValues()
+    matrix = _in_units(_trace(robot, "mass_matrix"))
     found = ranges(matrix, {"q": bounds["q"]})
     most = np.diagonal(found.high["M"])
     own = np.einsum("...i,...i", model.axis, model.inertia @ model.axis) + model.armature
     rng = np.random.default_rng(0)
     states = {name: rng.uniform(low, high, (8, len(low))) for name, (low, high) in bounds.items()}
-    return factor_ranges(program, states, program_on_arrays(matrix, {"q": states["q"]}), own, most)
+    mass = MassMatrixBounds(own, most)
+    if set(bounds) == {"q", "qd", "tau"}:
+        bias = ranges(_in_units(_trace(robot, "bias_forces")), {n: bounds[n] for n in ("q", "qd")})
+        (low,), (high,) = bias.low.values(), bias.high.values()
+        force = np.maximum(-low, high) + np.maximum(-bounds["tau"][0], bounds["tau"][1])
+        mass = MassMatrixBounds(own, most, _compliances(robot), force)
+    return factor_values(program, states, program_on_arrays(matrix, {"q": states["q"]}), mass)
 
 
-def trace_of_mass_matrix(robot: Robot) -> Program:
-    """The straight-line code of the mass matrix."""
-    (entry,) = entries(robot, "mass_matrix")
+def _compliances(robot: Robot) -> np.ndarray:
+    """`compliances` of the bodies of a robot."""
+    model = robot.model
+    n = model.n
+    to_body = joint_kinematics(model, np.zeros(robot.nq))[0]
+    units = [np.broadcast_to(e, (n, 6)) for e in np.eye(6)]
+    inertias = np.stack([np.asarray(model.inertia @ e) for e in units], axis=-1)
+    transforms = np.stack([np.asarray(to_body @ e) for e in units], axis=-1)
+    axes = np.asarray(model.axis)
+    return compliances(inertias, axes, transforms, np.asarray(model.parents), np.asarray(model.armature))
+
+
+def _trace(robot: Robot, function: str) -> Program:
+    """The straight-line code of a function of a robot."""
+    (entry,) = entries(robot, function)
     assert entry.annotated is not None
     return entry.annotated()
 
@@ -363,9 +399,22 @@ def _check(d: Design) -> Check:
         numbers[port.name] = port.reals(words)
     results = program_on_arrays(d.program, numbers)
     results = results if isinstance(results, tuple | list) else [results]
-    outputs, tolerances = [], []
+    outputs: list[tuple[Port, np.ndarray]] = []
+    tolerances: list[list[Any]] = []
     for port, result in zip(d.circuit.outputs, results, strict=True):
+        if isinstance(port, FloatPort):
+            exact = np.reshape(result, (_VECTORS, port.size))
+            outputs.append((port, np.asarray(exact, dtype=float)))
+            tolerances.append(_tolerances(d, port, exact))
+            continue
         outputs.append((port, port.quantised(np.reshape(result, (_VECTORS, port.size)))))
         bound = np.ldexp(d.formats.error[port.name], port.fractions)
         tolerances.append([math.floor(x) + 1 for x in bound])
     return Check(d.name, inputs, outputs, tolerances)
+
+
+def _tolerances(d: Design, port: Port, exact: np.ndarray) -> list[float]:
+    """The proven errors of a port in floating point, or a thousandth of its largest result."""
+    bound = d.formats.error[port.name]
+    largest = float(np.abs(exact).max(initial=0.0))
+    return [float(e) if math.isfinite(e) else 1e-3 * largest for e in bound]

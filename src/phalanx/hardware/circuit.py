@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from . import float_cores
 from .units import UNITS
 
 _WIDE = 62  # bits of intermediate results up to which NumPy's integers serve
@@ -70,6 +71,22 @@ class Port:
     def reals(self, words: np.ndarray) -> np.ndarray:
         """Integers (…, size) of the port as real numbers."""
         return np.ldexp(np.asarray(words, dtype=float), -np.array(self.fractions))
+
+
+class FloatPort(Port):
+    """An array of numbers in 32-bit floating point, whose bits are its integers."""
+
+    @property
+    def fractions(self) -> list[int]:
+        return []
+
+    def quantised(self, numbers: np.ndarray) -> np.ndarray:
+        """Real numbers as words, rounded to the nearest."""
+        return np.asarray(float_cores.words_of(numbers))
+
+    def reals(self, words: np.ndarray) -> np.ndarray:
+        """Words as real numbers."""
+        return np.asarray(float_cores.numbers_of(words), dtype=float)
 
 
 @dataclass

@@ -134,6 +134,17 @@ class FoldedModule:
     def _declare(self, unit: SharedUnit) -> None:
         """The registers of a unit, and the bits of its result that are each operation's own."""
         n, widths = unit.name, unit.widths
+        if unit.core is not None:
+            core = unit.core
+            names = [f"{n}_{x}" for x, _ in zip("ab", core.operands, strict=False)]
+            for name, width in zip(names, core.operands, strict=True):
+                self.declared.append(f"  reg [{width - 1}:0] {name};")
+            self.declared.append(f"  wire [{core.width - 1}:0] {n}_y;")
+            ports = ", ".join(f".{x}({name})" for x, name in zip("ab", names, strict=False))
+            self.declared.append(f"  {self.tables.core(core)} {n} (.clk(clk), .ce(ce), {ports}, .y({n}_y));")
+            for wire in unit.operations.values():
+                self.declared.append(f"  wire [{core.width - 1}:0] {wire.name} = {n}_y;")
+            return
         if unit.kind == "table":
             (wire, *_) = unit.operations.values()
             address = wire.args[0].width
@@ -170,7 +181,11 @@ class FoldedModule:
         for phase, wire in unit.operations.items():
             names = [self._read(a, self.pipeline.at[wire]) for a in wire.args]
             lines = self.by_phase[phase]
-            if unit.kind == "table":
+            if unit.core is not None:
+                operands = UNITS[wire.op].verilog(wire, names)[1]
+                targets = ", ".join(f"{n}_{x}" for x, _ in zip("ab", unit.core.operands, strict=False))
+                lines.append(f"{{{targets}}} <= {{{operands}}};")
+            elif unit.kind == "table":
                 lines.append(f"{n}_a <= {names[0].name};")
             elif unit.kind == "adder":
                 left, right, _ = wire.data
@@ -189,6 +204,7 @@ class FoldedModule:
         """A unit of one operation; its register is loaded once in an interval."""
         at = self.pipeline.at[wire]
         names = [self._read(a, at) for a in wire.args]
+        self.unused += [a.name for a in names if a.name]
         between, value = UNITS[wire.op].verilog(wire, names)
         if between is not None:
             total, text = between

@@ -13,6 +13,7 @@ import heapq
 from dataclasses import dataclass, field
 
 from .circuit import Circuit, Wire
+from .float_cores import Core
 from .units import UNITS, constant_width
 
 # Clocks of shared units: operands are selected into registers first.
@@ -28,6 +29,11 @@ class SharedUnit:
     operations: dict[int, Wire] = field(default_factory=dict)
 
     @property
+    def core(self) -> Core | None:
+        """The module that it is an instance of, in floating point."""
+        return core_of(next(iter(self.operations.values())))
+
+    @property
     def widths(self) -> tuple[int, ...]:
         """The bits of its operands; of a table, of its entries."""
         if self.kind == "table":
@@ -38,6 +44,8 @@ class SharedUnit:
     @property
     def registers(self) -> int:
         """Bits of its registers."""
+        if self.core is not None:
+            return sum(self.core.operands) + self.core.registers
         widths = self.widths
         if self.kind == "multiplier":
             return 3 * sum(widths)
@@ -90,8 +98,16 @@ class FoldedPipeline:
         return sum(unit.kind == kind for unit in self.units)
 
 
+def core_of(wire: Wire) -> Core | None:
+    """The module that computes an operation, in floating point."""
+    made = UNITS[wire.op].core
+    return None if made is None else made(wire)
+
+
 def operand_widths(wire: Wire) -> tuple[int, int]:
     """The bits of the operands of a multiplier or an adder for an operation; the wider factor comes first."""
+    if (core := core_of(wire)) is not None:
+        return core.operands[0], sum(core.operands[1:])
     if UNITS[wire.op].shared == "adder":
         total = wire.width + wire.data[2]
         return total, total
@@ -110,8 +126,10 @@ def is_single(wire: Wire) -> bool:
 
 
 def _latency(wire: Wire) -> int:
-    kind = UNITS[wire.op].shared
-    return LATENCY[kind] if kind else UNITS[wire.op].latency
+    kind, latency = UNITS[wire.op].shared, UNITS[wire.op].latency
+    if UNITS[wire.op].core is not None:
+        return latency + 1
+    return LATENCY[kind] if kind else latency
 
 
 def folded(circuit: Circuit, interval: int) -> FoldedPipeline:
@@ -146,8 +164,10 @@ def _sources(wires: list[Wire]) -> dict[Wire, Wire]:
 
 
 def _kind(wire: Wire) -> object:
-    """What shares a unit: products, sums, readings of the same table."""
+    """What shares a unit: products, sums, readings of the same table, all operations of a core."""
     kind = UNITS[wire.op].shared
+    if (core := core_of(wire)) is not None:
+        return kind, core.name
     return (kind, wire.width, wire.data[0]) if kind == "table" else kind
 
 

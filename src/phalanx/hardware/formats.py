@@ -11,7 +11,7 @@ those of the rounded computation, so that the bound holds without a remainder.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,8 @@ from ..program import ops
 from ..program.analyses.ranges import Interval, ranges
 from ..program.ir import Load, Program, Store, Value
 from . import approximations
+from .approximations import root_scale
+from .pivots import KnownValues
 
 SMALLEST, WIDEST = 8, 64  # bits of a word that can be requested
 _WORDS = (32, 40, 48, 56, 64)
@@ -60,6 +62,34 @@ def fitting(interval: Interval, fraction: int) -> int:
     return max((x if x >= 0 else ~x).bit_length() for x in (low, high)) + 1
 
 
+def error_bounds(
+    program: Program,
+    bounds: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    where: str,
+    known: KnownValues,
+    error: Callable[[Any, Callable[[Any], Interval]], float],
+) -> dict[str, np.ndarray] | None:
+    """Bounds on the errors of all results where `error` bounds the rounding of each operation by its range.
+
+    None if rounding could take a known range beyond its margin.
+    """
+    analysis = _Analysis(program, bounds, where, known)
+    for _ in range(3):  # ranges of rounded values, which change the errors again, by ever less
+        errors = {s: 1.001 * error(s, analysis._interval) for s in analysis.nodes}
+        analysis._analyse(errors)
+    if any(error(s, analysis._interval) > e for s, e in errors.items()):
+        return None
+    bound = np.array([errors[s] for s in analysis.nodes]) @ analysis.sensitivity
+    if not (bound[len(analysis.results) :] <= list(analysis.margin.values())).all():
+        return None
+    by_value = dict(zip(analysis.results, bound.tolist(), strict=False))
+    made = {buffer.name: np.zeros(buffer.size) for buffer in program.outputs}
+    for s in analysis.stores:
+        at: Any = s.index
+        made[s.buffer.name][at] = abs(s.value) * 2.0**-24 if isinstance(s.value, float) else by_value[s.value]
+    return made
+
+
 def chosen(
     program: Program,
     bounds: Mapping[str, tuple[np.ndarray, np.ndarray]],
@@ -68,14 +98,14 @@ def chosen(
     word: int | None,
     relative: float,
     where: str,
-    known: Mapping[Any, Interval] | None = None,
+    known: KnownValues | None = None,
 ) -> Formats:
     """Formats for a promised error of all results, or of a given width.
 
     Without both, the error is `relative` to the largest result; where that cannot be proven, the shortest of
     `_WORDS` is taken that keeps divisors from zero.
     """
-    analysis = _Analysis(program, bounds, where, known or {})
+    analysis = _Analysis(program, bounds, where, known)
     if word is not None:
         return analysis.for_word(int(word))
     if accuracy is not None:
@@ -86,8 +116,8 @@ def chosen(
     except PhalanxError:
         for width in _WORDS[:-1]:
             with suppress(PhalanxError):
-                return _Analysis(program, bounds, where, known or {}).for_word(width)
-        return _Analysis(program, bounds, where, known or {}).for_word(_WORDS[-1])
+                return _Analysis(program, bounds, where, known).for_word(width)
+        return _Analysis(program, bounds, where, known).for_word(_WORDS[-1])
 
 
 class _Analysis:
@@ -98,9 +128,10 @@ class _Analysis:
         program: Program,
         bounds: Mapping[str, tuple[np.ndarray, np.ndarray]],
         where: str,
-        known: Mapping[Any, Interval],
+        known: KnownValues | None,
     ) -> None:
-        self.program, self.bounds, self.where, self.known = program, bounds, where, known
+        self.program, self.bounds, self.where = program, bounds, where
+        self.known = known or KnownValues()
         self.nodes: list[Any] = []
         self.stores: list[Store] = []
         for s in program.body:
@@ -119,7 +150,7 @@ class _Analysis:
         self.results = list(dict.fromkeys(s.value for s in self.stores if isinstance(s.value, Load | Value)))
         self.index = {s: k for k, s in enumerate(self.nodes)}
         # Known ranges are those of exact values: rounded ones may leave them by a margin, which is checked.
-        self.margin = {s: (x.low if x.low > 0 else x.magnitude) / 8 for s, x in known.items()}
+        self.margin = self.known.margins
         self.watched = [*self.results, *self.margin]
         self._analyse({})
 
@@ -132,13 +163,17 @@ class _Analysis:
                 at: Any = s.index
                 low[at], high[at] = low[at] - errors.get(s, 0.0), high[at] + errors.get(s, 0.0)
         within = {name: (low, high) for name, (low, high) in ends.items()}
-        known = {s: Interval(x.low - self.margin[s], x.high + self.margin[s]) for s, x in self.known.items()}
-        found = ranges(self.program, within, errors=errors, known=known)
+        found = ranges(self.program, within, errors=errors, known=self.known.widened())
         self.ranges: dict[Any, Interval] = dict(found.values)
         for s in self.nodes:
             if isinstance(s, Load):
                 at = s.index
                 self.ranges[s] = Interval(*(float(x[at]) for x in ends[s.buffer.name]))
+            elif s.op == ops.SQRT and self._interval(s.args[0]).low <= 0:
+                raise PhalanxError(
+                    f"{self.where}: the argument of a root of {_quantity(s)} may be zero or negative, where "
+                    'no fixed point is accurate; add a small positive number to it, or give dtype="float32".'
+                )
             elif not math.isfinite(self.ranges[s].magnitude):
                 raise PhalanxError(
                     f"{self.where}: no bound is found for a {s.op} of {_quantity(s)}; narrow the ranges of "
@@ -151,6 +186,13 @@ class _Analysis:
         made = np.zeros((len(self.nodes), len(self.watched)))
         for k, x in enumerate(self.watched):
             made[self.index[x], k] = 1.0
+        columns: dict[Any, list[int]] = {}
+        for k, x in enumerate(self.watched):
+            columns.setdefault(x, []).append(k)
+        limited = {
+            s: [(k, most) for x, most in found.items() for k in columns.get(x, ())]
+            for s, found in self.known.slopes.items()
+        }
         # A rotation x sin a + y cos a has adjoints of the same form: pairs of them add up to at most their
         # norm.
         turned: list[dict[Any, tuple[list[np.ndarray], list[np.ndarray]]]] = [{} for _ in self.nodes]
@@ -162,6 +204,8 @@ class _Analysis:
                     made[k] += np.hypot(a, b) * slack
                 few = min(len(sines), len(cosines))
                 made[k] += sum((*sines[few:], *cosines[few:]), np.zeros(len(self.watched)))
+            for column, most in limited.get(s, ()):
+                made[k, column] = min(made[k, column], most)
             mine = made[k]
             if isinstance(s, Load) or not mine.any():
                 continue
@@ -266,9 +310,12 @@ class _Analysis:
                     fraction = min(fraction, sum(known))
                 elif s.op in (ops.SIN, ops.COS):
                     fraction = min(sines, approximations.FINEST)
+                elif s.op == ops.SQRT:
+                    x = made[s.args[0]]
+                    fraction = min(fraction, approximations.FINEST_ROOT - root_scale(x.width, x.fraction))
                 elif s.op == ops.DIV:
                     least = math.floor(math.log2(self.ranges[s.args[1]].low))
-                    fraction = min(fraction, approximations.FINEST + min(least, 0))
+                    fraction = min(fraction, approximations.FINEST_RECIPROCAL + min(least, 0))
             made[s] = FixedPoint(max(fitting(self.ranges[s], fraction), 2), fraction)
         return made
 
@@ -301,6 +348,8 @@ class _Analysis:
             return approximations.SINE_ERROR * unit
         if s.op == ops.DIV:
             return approximations.RECIPROCAL_ERROR * unit
+        if s.op == ops.SQRT:
+            return approximations.SHIFTED_ROOT_ERROR * unit
         raise TypeError(f"formats: no error is stated for the operation {s.op}.")
 
     def _bound(self, made: Mapping[Any, FixedPoint]) -> np.ndarray:
@@ -375,5 +424,6 @@ _PARTIALS: dict[str, Any] = {
     ops.MUL: lambda s, interval: (_factor(s.args[1], interval), _factor(s.args[0], interval)),
     ops.SIN: lambda s, interval: ((1.0, (1, s.args[0])),),
     ops.COS: lambda s, interval: ((1.0, (0, s.args[0])),),
+    ops.SQRT: lambda s, interval: (_plain(0.5 / math.sqrt(interval(s.args[0]).low)),),
     ops.DIV: lambda s, interval: (_plain(0.0), _plain(1.0 / interval(s.args[1]).low ** 2)),
 }

@@ -136,6 +136,12 @@ class _Lowering:
             self.circuit, self.of[x], f.fraction, f.width, self.formats.ranges[x].low
         )
 
+    def _root(self, s: Value, f: FixedPoint) -> Wire:
+        x = s.args[0]
+        return approximations.shifted_root(
+            self.circuit, self.of[x], f.fraction, f.width, self.formats.ranges[x].low
+        )
+
 
 _RULES: dict[str, Callable[[_Lowering, Value, FixedPoint], Wire]] = {
     ops.ADD: _Lowering._sum,
@@ -145,4 +151,5 @@ _RULES: dict[str, Callable[[_Lowering, Value, FixedPoint], Wire]] = {
     ops.SIN: _Lowering._angle,
     ops.COS: _Lowering._angle,
     ops.DIV: _Lowering._quotient,
+    ops.SQRT: _Lowering._root,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..languages.names import comment_lines
 from .circuit import Circuit, Port, Wire
+from .float_cores import Core
 from .schedule import Pipeline
 from .units import UNITS, Signal, literal
 
@@ -16,18 +17,25 @@ _ROW = 4  # entries of a table in a line
 
 @dataclass
 class Tables:
-    """The read-only memories of a file: modules that several pipelines use."""
+    """The read-only memories and cores of a file: modules that several pipelines use."""
 
     prefix: str
     modules: dict[tuple[int, tuple[int, ...]], str] = field(default_factory=dict)
+    cores: dict[str, Core] = field(default_factory=dict)
 
     def name(self, wire: Wire) -> str:
         key = (wire.width, wire.data[0])
         return self.modules.setdefault(key, f"{self.prefix}_table{len(self.modules)}")
 
+    def core(self, core: Core) -> str:
+        """The name of the module of a core."""
+        self.cores[core.name] = core
+        return f"{self.prefix}_{core.name}"
+
     def text(self) -> list[str]:
         """The modules."""
-        return [_table(name, width, contents) for (width, contents), name in self.modules.items()]
+        tables = [_table(name, width, contents) for (width, contents), name in self.modules.items()]
+        return tables + [core.text(self.prefix) for core in self.cores.values()]
 
 
 def _table(name: str, width: int, contents: tuple[int, ...]) -> str:
@@ -140,11 +148,30 @@ class _FullModule:
                 f".y({wire.name}));"
             )
             return
+        if (made := UNITS[wire.op].core) is not None:
+            core = made(wire)
+            operands = UNITS[wire.op].verilog(wire, names)[1]
+            self.declared.append(f"  wire [{wire.width - 1}:0] {wire.name};")
+            if len(core.operands) == 1:
+                ports = f".a({operands})"
+            else:
+                self.declared.append(
+                    f"  wire [{sum(core.operands) - 1}:0] {wire.name}_operands = {{{operands}}};"
+                )
+                low = core.operands[1]
+                ports = f".a({wire.name}_operands[{sum(core.operands) - 1}:{low}]), "
+                ports += f".b({wire.name}_operands[{low - 1}:0])"
+            self.declared.append(
+                f"  {self.tables.core(core)} {wire.name}_core (.clk(clk), .ce(ce), {ports}, .y({wire.name}));"
+            )
+            return
+        if wire.op.startswith("float_"):
+            self.unused.append(names[0].name)
         if wire.op in ("add", "sub"):
             left = zip(names, wire.data[:2], strict=True)
             self.unused += filter(None, (a.unread(wire.width + wire.data[2], k) for a, k in left))
         elif wire.op == "shift" and wire.data[0] > 0:
-            self.unused.append(f"{names[0].name}[{wire.data[0] - 1}:0]")
+            self.unused.append(names[0].name)
         between, value = UNITS[wire.op].verilog(wire, names)
         if between is not None:
             total, text = between

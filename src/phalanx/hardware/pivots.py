@@ -1,85 +1,360 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Ranges of the values that appear while a mass matrix is factored, which intervals cannot bound away from
-zero.
+"""Ranges of the values by which a system with the mass matrix is solved, and how far errors in them go.
 
-After the joints beyond k are eliminated, what is left of the mass matrix is that of the robot whose joints
-beyond k are free to move: positive definite, at most the mass matrix itself, and about its own axis a link
-keeps at least the inertia of its own body. An entry (i, j) is at most the geometric mean of the entries (i,
-i) and (j, j).
+Intervals cannot bound pivots away from zero. Three facts of mechanics can, for all states at once:
+
+- After the joints beyond k are eliminated, what is left of the mass matrix M is that of the robot whose
+  joints beyond k are free to move: positive definite, at most M itself; about its own axis a link keeps at
+  least the inertia of its own body, and an entry (i, j) is at most the geometric mean of (i, i) and (j, j).
+- The kinetic energy is at least that of two neighbouring bodies, free in space. Hence the diagonal of the
+  inverse of M is at most b² of `compliances`, and an entry (i, j) of it at most b_i b_j.
+- An error in an entry of what is left of M, or of a force, acts as one in M or in the forces itself: it
+  changes the accelerations by a product of entries of the inverse and accelerations.
+
+Which values of a program these are is recognised at random states: by their numbers, and by the derivatives
+of the results with respect to them, which have to be those that the third fact says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..program import ops
 from ..program.analyses.ranges import Interval
-from ..program.ir import Load, Program, Value
+from ..program.ir import Load, Program, Store, Value
 from ..program.ops import OPS
 
 _DIGITS = 1e-9  # relative: values that agree so far at all random states are the same function
+_WIDER = 1 / 8  # by which ranges of rounded values may exceed those of exact ones
+_CLOSE = 1 / 16  # relative: how far rounding may change the mass matrix and the accelerations
+_SLACK = 1.25  # for derivatives at rounded values: (16 / 15)² for a matrix that is so close, and what is left
 
 
-def factor_ranges(
-    program: Program,
-    states: Mapping[str, np.ndarray],
-    matrices: np.ndarray,
-    least: np.ndarray,
-    most: np.ndarray,
-) -> dict[Any, Interval]:
-    """Ranges of those values of a program that are entries of a partly eliminated mass matrix.
+@dataclass(frozen=True)
+class KnownValues:
+    """What is known of single values of a program from elsewhere.
 
-    `matrices` (states, nv, nv) are the mass matrices at random states, by which the values are recognised;
-    `least` and `most` (nv,) bound the entries on the diagonal.
+    `ranges` are those of exact values; rounded ones are up to an eighth wider, which `margins` have to show
+    where they are given: bounds on the errors of values. `slopes` bound derivatives: of the second value with
+    respect to the first.
     """
-    values = _values(program, states)
-    found: dict[Any, Interval] = {}
-    left = matrices.copy()
-    nv = left.shape[1]
+
+    ranges: dict[Any, Interval] = field(default_factory=dict)
+    margins: dict[Any, float] = field(default_factory=dict)
+    slopes: dict[Any, dict[Any, float]] = field(default_factory=dict)
+
+    def widened(self) -> dict[Any, Interval]:
+        """The ranges of rounded values."""
+        made = {}
+        for s, x in self.ranges.items():
+            more = self.margins.get(s, _WIDER * (x.low if x.low > 0 else x.magnitude))
+            made[s] = Interval(x.low - more, x.high + more)
+        return made
+
+
+@dataclass(frozen=True)
+class MassMatrixBounds:
+    """Bounds for all states: `least` and `most` (nv,) of pivots and of the diagonal of the mass matrix, `b`
+    (nv,) of the root of the diagonal of its inverse, `force` (nv,) of the forces that accelerate.
+    """
+
+    least: np.ndarray
+    most: np.ndarray
+    b: np.ndarray | None = None
+    force: np.ndarray | None = None
+
+
+def factor_values(
+    program: Program, states: Mapping[str, np.ndarray], matrices: np.ndarray, bounds: MassMatrixBounds
+) -> KnownValues:
+    """What is known of the values of a program that factors a mass matrix.
+
+    `matrices` (states, nv, nv) are the mass matrices at random states.
+    """
+    run = _Numbers(program, states)
+    schur: dict[Any, set[tuple[int, int, int]]] = {}  # entries and signs, by value
+    stage: dict[Any, int] = {}  # the joints from here on are eliminated
+    ratios: dict[Any, Interval] = {}
+    left, nv = matrices.copy(), matrices.shape[1]
+    remains = {nv: left.copy()}
+    least, most = bounds.least, bounds.most
     for k in range(nv - 1, -1, -1):
         for i in range(k + 1):
             for j in range(i + 1):
-                size = float(np.sqrt(most[i] * most[j]))
-                interval = Interval(float(least[i]), size) if i == j else Interval(-size, size)
-                for s in _equal(values, left[:, i, j]):
-                    found.setdefault(s, interval)
-                if i != j:
-                    for s in _equal(values, -left[:, i, j]):
-                        found.setdefault(s, interval)
+                for sign in (1, -1) if i != j else (1,):
+                    for s in run.equal(sign * left[:, i, j]):
+                        schur.setdefault(s, set()).add((i, j, sign))
+                        stage.setdefault(s, k + 1)
         if k:
-            pivot = left[:, k, k]
-            row = left[:, k, :k]
-            ratios = row / pivot[:, None]
+            row = left[:, k, :k].copy()
+            found = row / left[:, k, k][:, None]
             for i in range(k):  # (k, i) is at most the geometric mean of (k, k), which is left, and (i, i)
                 size = float(np.sqrt(most[i] / least[k]))
                 for sign in (1, -1):
-                    for s in _equal(values, sign * ratios[:, i]):
-                        found.setdefault(s, Interval(-size, size))
-            left[:, :k, :k] -= row[:, :, None] * ratios[:, None, :]
-    return found
+                    for s in run.equal(sign * found[:, i]):
+                        ratios.setdefault(s, Interval(-size, size))
+            left[:, :k, :k] -= row[:, :, None] * found[:, None, :]
+            remains[k] = left[:, :k, :k].copy()
+    known = KnownValues()
+    for s, entries in schur.items():
+        sizes = [(float(least[i]), float(most[i])) if i == j else None for i, j, _ in entries]
+        i, j, _ = min(entries)
+        size = float(np.sqrt(most[i] * most[j]))
+        diagonal = next((x for x in sizes if x is not None), None)
+        known.ranges[s] = Interval(*diagonal) if diagonal else Interval(-size, size)
+        known.margins[s] = _WIDER * (known.ranges[s].low if diagonal else size)
+    for s, interval in ratios.items():
+        if s not in known.ranges:
+            known.ranges[s] = interval
+            if bounds.b is None:
+                known.margins[s] = _WIDER * interval.magnitude
+    if bounds.b is not None and bounds.force is not None and np.isfinite(bounds.b).all():
+        _Solution(run, matrices, bounds, schur, stage, remains).add_to(known)
+    return known
 
 
-def _values(program: Program, states: Mapping[str, np.ndarray]) -> tuple[list[Any], np.ndarray]:
-    """The operations of a program, and (operations, states) their values."""
-    known: dict[Any, np.ndarray] = {}
-    count = len(next(iter(states.values())))
-    for s in program.body:
-        if isinstance(s, Load):
-            at: Any = s.index
-            known[s] = states[s.buffer.name].reshape(count, -1)[:, at]
-        elif isinstance(s, Value):
-            args = [np.full(count, a) if isinstance(a, float) else known[a] for a in s.args]
-            known[s] = np.asarray(OPS[s.op].numpy(*args), dtype=float)
-    nodes = [s for s in known if isinstance(s, Value)]
-    return nodes, np.array([known[s] for s in nodes]).reshape(len(nodes), count)
+class _Solution:
+    """The values by which accelerations are found, and derivatives with respect to them."""
+
+    def __init__(
+        self,
+        run: _Numbers,
+        matrices: np.ndarray,
+        bounds: MassMatrixBounds,
+        schur: dict[Any, set[tuple[int, int, int]]],
+        stage: dict[Any, int],
+        remains: dict[int, np.ndarray],
+    ) -> None:
+        self.run, self.matrices, self.schur, self.stage, self.remains = run, matrices, schur, stage, remains
+        self.bounds, self.nv = bounds, matrices.shape[1]
+        assert bounds.b is not None
+        assert bounds.force is not None
+        self.b, self.force = bounds.b, bounds.force
+
+    def add_to(self, known: KnownValues) -> None:
+        run, b, nv = self.run, self.b, self.nv
+        results = [s for s in run.results if isinstance(s, Value)]
+        if len(results) != nv:
+            return
+        qdd = np.stack([run.of[s] for s in results], axis=1)
+        force = np.einsum("sij,sj->si", self.matrices, qdd)
+        energy = float(b @ self.force)  # the root of twice the energy of accelerations, at most
+        inverse = np.linalg.inv(self.matrices)
+        limit = _CLOSE / (nv**2 * np.outer(b, b))  # of errors in the mass matrix
+        for s, entries in self.schur.items():
+            known.margins[s] = min(known.margins[s], *(float(limit[i, j]) for i, j, _ in entries))
+        for j, s in enumerate(results):
+            size = float(b[j]) * energy
+            known.ranges[s] = Interval(-size, size)
+            known.margins[s] = _CLOSE * size
+        targets = [*results, *(s for s in self.schur if s not in results)]
+        slopes = run.derivatives(targets)
+        self._matrix_entries(known, targets, slopes, results, qdd, inverse, energy)
+        self._forces(known, slopes, results, force, inverse)
+        self._accelerations(known, slopes, results, force)
+
+    # ------------------------------------------------------------------- entries of the matrix
+
+    def _matrix_entries(
+        self,
+        known: KnownValues,
+        targets: list[Any],
+        slopes: Any,
+        results: list[Any],
+        qdd: Any,
+        inverse: Any,
+        energy: float,
+    ) -> None:
+        b, nv = self.b, self.nv
+        for s, entries in self.schur.items():
+            exact = np.zeros((nv, len(qdd)))
+            size = np.zeros(nv)
+            for i, j, sign in entries:
+                exact -= sign * (inverse[:, :, i] * qdd[:, j, None]).T
+                size += b * b[i] * b[j] * energy
+                if i != j:
+                    exact -= sign * (inverse[:, :, j] * qdd[:, i, None]).T
+                    size += b * b[i] * b[j] * energy
+            if _agree(slopes[self.run.index[s], :nv], exact):
+                known.slopes.setdefault(s, {}).update(zip(results, (_SLACK * size).tolist(), strict=True))
+            for k, target in enumerate(targets[nv:], start=nv):
+                self._on_entries(known, s, entries, target, slopes[self.run.index[s], k])
+
+    def _on_entries(self, known: KnownValues, s: Any, entries: Any, target: Any, found: np.ndarray) -> None:
+        """The slope of what is left of the matrix later with respect to an entry of it."""
+        early, late = self.stage[s], self.stage[target]
+        if s is target or late >= early:
+            return
+        a, c, sign = min(self.schur[target])
+        whole = self.remains[early]
+        eliminated = np.arange(late, early)
+        block = whole[:, eliminated[:, None], eliminated]
+        exact, size = np.zeros(len(whole)), 0.0
+
+        def factor(row: int, column: int) -> tuple[np.ndarray, float]:
+            if column < late:
+                return np.full(len(whole), float(row == column)), float(row == column)
+            solved = np.linalg.solve(block, whole[:, eliminated, row][:, :, None])[:, :, 0]
+            return -solved[:, column - late], float(np.sqrt(self.bounds.most[row]) * self.b[column])
+
+        for i, j, other in entries:
+            for x, y in {(i, j), (j, i)}:
+                first, second = factor(a, x), factor(c, y)
+                exact += sign * other * first[0] * second[0]
+                size += first[1] * second[1]
+        if _agree(found, exact):
+            known.slopes.setdefault(s, {})[target] = _SLACK * size
+
+    # ------------------------------------------------------------------- forces and accelerations
+
+    def _forces(self, known: KnownValues, slopes: Any, results: list[Any], force: Any, inverse: Any) -> None:
+        """What is left of the forces while joints are eliminated."""
+        b, nv = self.b, self.nv
+        left = force.copy()
+        roles: dict[Any, set[tuple[int, int]]] = {}
+        for k in range(nv - 1, -1, -1):
+            for i in range(k + 1):
+                beyond = float(b[k + 1 :] @ self.force[k + 1 :])
+                size = float(self.force[i] + np.sqrt(self.bounds.most[i]) * beyond)
+                for sign in (1, -1):
+                    for s in self.run.equal(sign * left[:, i]):
+                        roles.setdefault(s, set()).add((i, sign))
+                        known.ranges.setdefault(s, Interval(-size, size))
+            matrix = self.remains[k + 1]
+            left[:, :k] -= matrix[:, k, :k] / matrix[:, k, k][:, None] * left[:, k, None]
+        for s, found in roles.items():
+            exact = sum(sign * inverse[:, :, i].T for i, sign in found)
+            size = sum(b * b[i] for i, _ in found)
+            if _agree(slopes[self.run.index[s], :nv], exact):
+                known.slopes.setdefault(s, {}).update(zip(results, (_SLACK * size).tolist(), strict=True))
+
+    def _accelerations(self, known: KnownValues, slopes: Any, results: list[Any], force: Any) -> None:
+        """What the accelerations are before those of the joints nearer to the base, and themselves."""
+        b, nv, most, least = self.b, self.nv, self.bounds.most, self.bounds.least
+        lower = np.zeros_like(self.matrices)
+        pivots = np.zeros(force.shape)
+        for k in range(nv):
+            matrix = self.remains[k + 1]
+            pivots[:, k] = matrix[:, k, k]
+            lower[:, k, : k + 1] = matrix[:, k] / matrix[:, k, k][:, None]
+        first = np.linalg.solve(np.swapaxes(lower, 1, 2), force[:, :, None])[:, :, 0] / pivots
+        back = np.linalg.inv(lower)
+        for k in range(nv):
+            energy = float(b[k:] @ self.force[k:])
+            size = energy / float(np.sqrt(least[k]))
+            for sign in (1, -1):
+                for s in self.run.equal(sign * first[:, k]):
+                    known.ranges.setdefault(s, Interval(-size, size))
+                    self._behind(known, slopes, results, s, sign * back[:, :, k].T, np.sqrt(most[k]) * b)
+            exact, bound = back[:, :, k].T, np.sqrt(most[k]) * b
+            bound = np.where(np.arange(nv) == k, 1.0 / _SLACK, np.where(np.arange(nv) < k, 0.0, bound))
+            self._behind(known, slopes, results, results[k], exact, bound)
+
+    def _behind(
+        self, known: KnownValues, slopes: Any, results: list[Any], s: Any, exact: Any, size: Any
+    ) -> None:
+        if _agree(slopes[self.run.index[s], : self.nv], exact):
+            known.slopes.setdefault(s, {}).update(zip(results, (_SLACK * size).tolist(), strict=True))
 
 
-def _equal(values: tuple[list[Any], np.ndarray], wanted: np.ndarray) -> list[Any]:
-    nodes, numbers = values
-    if np.abs(wanted).max() < _DIGITS:
-        return []
-    close = np.abs(numbers - wanted).max(axis=1) <= _DIGITS * np.abs(wanted).max()
-    return [nodes[k] for k in np.flatnonzero(close)]
+def compliances(
+    inertias: np.ndarray, axes: np.ndarray, transforms: np.ndarray, parents: np.ndarray, armature: np.ndarray
+) -> np.ndarray:
+    """(nv,) bounds on the roots of the diagonal of the inverse of the mass matrix, for all states.
+
+    The rate of a joint is what a wrench along its axis measures of the motion between its two bodies; that
+    wrench is constant in both. `inertias` (nv, 6, 6), `axes` (nv, 6), `transforms` (nv, 6, 6) from the
+    parents, at any state. Infinite where a body has no inertia about some axis.
+    """
+    made = np.full(len(axes), np.inf)
+    for k, s in enumerate(axes):
+        size = np.linalg.norm(s[:3]) or np.linalg.norm(s[3:])
+        u = (s[:3] if s[:3].any() else s[3:]) / size
+        along = np.array([s[:3] @ u, s[3:] @ u])
+        if not np.allclose(s, np.concatenate([along[0] * u, along[1] * u]), rtol=0, atol=1e-12):
+            continue
+        bodies = [k] if parents[k] < 0 else [k, int(parents[k])]
+        if any(np.linalg.cond(inertias[i]) > 1e10 for i in bodies):
+            continue
+        mobility = np.linalg.inv(inertias[k])
+        if parents[k] >= 0:
+            mobility = mobility + transforms[k] @ np.linalg.inv(inertias[parents[k]]) @ transforms[k].T
+        wrench = np.zeros((6, 2))
+        wrench[:3, 0], wrench[3:, 1] = u, u
+        reduced = along @ np.linalg.solve(wrench.T @ mobility @ wrench, along)
+        made[k] = (1 + 1e-9) / np.sqrt(reduced + armature[k])
+    return made
+
+
+# ------------------------------------------------------------------- numbers at random states
+
+
+class _Numbers:
+    """A straight-line program at random states: values, and derivatives with respect to all of them."""
+
+    def __init__(self, program: Program, states: Mapping[str, np.ndarray]) -> None:
+        count = len(next(iter(states.values())))
+        self.of: dict[Any, np.ndarray] = {}
+        self.results: list[Any] = []
+        for s in program.body:
+            if isinstance(s, Load):
+                at: Any = s.index
+                self.of[s] = states[s.buffer.name].reshape(count, -1)[:, at]
+            elif isinstance(s, Value):
+                self.of[s] = np.asarray(OPS[s.op].numpy(*map(self._number, s.args)), dtype=float) + np.zeros(
+                    count
+                )
+            elif isinstance(s, Store):
+                self.results.append(s.value)
+        self.nodes = list(self.of)
+        self.index = {s: k for k, s in enumerate(self.nodes)}
+        self.values = [s for s in self.nodes if isinstance(s, Value)]
+        self.table = np.array([self.of[s] for s in self.values]).reshape(len(self.values), count)
+
+    def _number(self, x: Any) -> Any:
+        return x if isinstance(x, float) else self.of[x]
+
+    def equal(self, wanted: np.ndarray) -> list[Any]:
+        """The operations with these values."""
+        size = np.abs(wanted).max()
+        if size < _DIGITS:
+            return []
+        close = np.abs(self.table - wanted).max(axis=1) <= _DIGITS * size
+        return [self.values[k] for k in np.flatnonzero(close)]
+
+    def derivatives(self, targets: list[Any]) -> np.ndarray:
+        """(nodes, targets, states): derivatives of targets with respect to all values."""
+        made = np.zeros((len(self.nodes), len(targets), self.table.shape[1]))
+        for k, s in enumerate(targets):
+            made[self.index[s], k] += 1.0
+        for k in range(len(self.nodes) - 1, -1, -1):
+            s = self.nodes[k]
+            if isinstance(s, Value):
+                for a, d in zip(s.args, _partials(s, [self._number(a) for a in s.args]), strict=True):
+                    if not isinstance(a, float):
+                        made[self.index[a]] += d * made[k]
+        return made
+
+
+def _partials(s: Value, x: list[Any]) -> tuple[Any, ...]:
+    if s.op in (ops.ADD, ops.SUB):
+        return 1.0, 1.0 if s.op == ops.ADD else -1.0
+    if s.op == ops.MUL:
+        return x[1], x[0]
+    if s.op == ops.DIV:
+        return 1 / x[1], -x[0] / x[1] ** 2
+    if s.op == ops.SQRT:
+        return (0.5 / np.sqrt(x[0]),)
+    if s.op in (ops.SIN, ops.COS):
+        return (np.cos(x[0]) if s.op == ops.SIN else -np.sin(x[0]),)
+    return (-1.0 if s.op == ops.NEG else np.nan,) * len(x)
+
+
+def _agree(found: np.ndarray, exact: np.ndarray) -> bool:
+    size = np.abs(exact).max(initial=0.0)
+    return bool(np.abs(found - exact).max(initial=0.0) <= 1e-7 * size)

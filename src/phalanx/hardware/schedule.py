@@ -29,7 +29,7 @@ class Pipeline:
     def registers(self) -> int:
         """Bits of registers: of units, and of delays between them."""
         held = sum(w.width * n for w, n in self.delays.items())
-        return held + sum(w.width * UNITS[w.op].latency for w in self.wires) + self.latency
+        return held + sum(UNITS[w.op].registers(w) for w in self.wires) + self.latency
 
     def count(self, kind: str) -> int:
         """How many units of a kind there are."""

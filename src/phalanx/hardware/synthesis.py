@@ -46,7 +46,7 @@ def cells(source: str, top: str, target: str) -> dict[str, int]:
         (folder / "source.v").write_text(source)
         script = f"read_verilog source.v; {_SCRIPTS[target].format(top=top)}; tee -q -o stat.json stat -json"
         done = subprocess.run([*_command(), "-q", "-p", script], cwd=folder, capture_output=True, text=True)
-        if done.returncode:
+        if done.returncode or not (folder / "stat.json").exists():
             last = (done.stderr or done.stdout).strip().splitlines()[-1:]
             raise PhalanxError(f"export: Yosys does not synthesise {top}: {' '.join(last)}")
         found = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]

@@ -8,23 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .circuit import Port
+from .circuit import FloatPort, Port
 from .units import literal
 
 
 @dataclass(frozen=True)
 class Check:
     """States and results of one module, in words of its ports, and how far a result may be off in its last
-    bit.
+    bit. Of a port in floating point, results and tolerances are real numbers.
     """
 
     module: str
     inputs: list[tuple[Port, np.ndarray]]  # words (states, elements)
     outputs: list[tuple[Port, np.ndarray]]
-    tolerances: list[list[int]]
+    tolerances: list[list[Any]]
+
+
+# A number is as close to a double as another one; no NaN is.
+_CLOSE = """  function close(input [31:0] x, input [63:0] exact, input [63:0] most);
+    reg [10:0] exponent;
+    real off;
+    begin
+      exponent = (x[30:23] == 8'd255) ? 11'd2047 : {3'd0, x[30:23]} + 11'd896;
+      off = $bitstoreal((x[30:23] == 8'd0) ? {x[31], 63'd0} : {x[31], exponent, x[22:0], 29'd0})
+        - $bitstoreal(exact);
+      close = (off <= $bitstoreal(most)) && (-off <= $bitstoreal(most));
+    end
+  endfunction"""
+_DOUBLE = 64
+
+
+def _double(x: float) -> int:
+    """The bits of a number in double precision."""
+    return int(np.float64(x).view(np.uint64))
 
 
 def packed(port: Port, words: np.ndarray) -> list[int]:
@@ -88,11 +108,13 @@ def _check(check: Check) -> str:
     ports = ["clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready"]
     filling = []
     for port, words in (*check.inputs, *check.outputs):
-        bits = port.width * port.size
+        if isinstance(port, FloatPort) and words.dtype == float:
+            bits = _DOUBLE * port.size
+            rows = [sum(_double(x) << (k * _DOUBLE) for k, x in enumerate(row)) for row in words]
+        else:
+            bits, rows = port.width * port.size, packed(port, words)
         lines.append(f"  reg [{bits - 1}:0] {port.name}_list [0:{count - 1}];")
-        filling += [
-            f"    {port.name}_list[{k}] = {literal(x, bits)};" for k, x in enumerate(packed(port, words))
-        ]
+        filling += [f"    {port.name}_list[{k}] = {literal(x, bits)};" for k, x in enumerate(rows)]
     for port, _ in check.inputs:
         last = f"(sent < {count}) ? sent : {count - 1}"
         lines.append(f"  wire [{port.width * port.size - 1}:0] {port.name} = {port.name}_list[{last}];")
@@ -102,6 +124,18 @@ def _check(check: Check) -> str:
     compare = []
     for (port, _), allowed in zip(check.outputs, check.tolerances, strict=True):
         w = port.width
+        at = f"(taken < {count}) ? taken : {count - 1}"
+        if isinstance(port, FloatPort):
+            if _CLOSE not in lines:
+                lines.append(_CLOSE)
+            name = f"{port.name}_expected"
+            lines.append(f"  wire [{_DOUBLE * port.size - 1}:0] {name} = {port.name}_list[{at}];")
+            compare += [
+                f"close({port.name}[{32 * k + 31}:{32 * k}], {name}[{64 * k + 63}:{64 * k}], "
+                f"{literal(_double(tolerance), _DOUBLE)})"
+                for k, tolerance in enumerate(allowed)
+            ]
+            continue
         for k, tolerance in enumerate(allowed):
             low = k * w
             name = f"{port.name}_off{k}"
@@ -112,7 +146,6 @@ def _check(check: Check) -> str:
                 f"{expected}[{low + w - 1}:{low}]}});"
             )
             compare.append(f"({name} <= {tolerance}) & ({name} >= -{tolerance})")
-        at = f"(taken < {count}) ? taken : {count - 1}"
         lines.insert(
             len(lines) - len(allowed),
             f"  wire [{w * port.size - 1}:0] {port.name}_expected = {port.name}_list[{at}];",

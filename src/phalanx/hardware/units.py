@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from . import float_cores
+from .float_cores import Core
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
@@ -22,7 +25,8 @@ class Unit:
 
     `model(wire, …)` computes integers. `verilog(wire, names)` gives an intermediate result (width,
     expression), or None, and the expression for exactly the bits of the result, in which # is the
-    intermediate one. `shared` is the kind of unit that folding shares.
+    intermediate one. `shared` is the kind of unit that folding shares. A unit with a `core` is an instance of
+    that module instead, whose operands are what `verilog` gives, separated by commas.
     """
 
     latency: int
@@ -30,6 +34,11 @@ class Unit:
     verilog: Callable[[Any, Sequence[Any]], tuple[Any, str]]
     widest: Callable[[Any], int] = lambda wire: int(wire.width)
     shared: str = ""
+    core: Callable[[Any], Core] | None = None
+
+    def registers(self, wire: Any) -> int:
+        """The bits of its registers."""
+        return int(wire.width) * self.latency if self.core is None else self.core(wire).registers
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,8 @@ def _shift_verilog(wire: Any, names: Sequence[Signal]) -> tuple[Any, str]:
     if cut <= 0:
         return None, names[0].extended(wire.width, -cut)
     a = names[0]
-    kept = Signal(f"{a.name}[{a.width - 1}:{cut}]", a.width - cut)
+    top = min(a.width - 1, cut + wire.width - 1)
+    kept = Signal(f"{a.name}[{top}:{cut}]", top + 1 - cut)
     if kept.width == wire.width:
         return None, kept.name
     return None, f"{{{{{wire.width - kept.width}{{{a.name}[{a.width - 1}]}}}}, {kept.name}}}"
@@ -204,7 +214,117 @@ def _shifted_verilog(wire: Any, names: Sequence[Signal]) -> tuple[Any, str]:
     return (total, f"{names[0].extended(total)} << {names[1].name}"), f"#[{cut + wire.width - 1}:{cut}]"
 
 
+# ------------------------------------------------------------------- floating point
+
+
+def _operands(wire: Any, names: Sequence[Signal]) -> tuple[Any, str]:
+    widths = [a.width for a in wire.args]
+    return None, ", ".join(n.extended(w) for n, w in zip(names, widths, strict=True))
+
+
+def _opposite(name: Signal) -> str:
+    """A number in floating point with the other sign."""
+    if name.value is not None:
+        return literal(int(float_cores.negated(name.value)), 32)
+    return f"{{~{name.name}[31], {name.name}[30:0]}}"
+
+
+def _float(latency: int, shared: str, model: Callable[..., Any], core: Callable[[Any], Core]) -> Unit:
+    return Unit(
+        latency=latency,
+        model=lambda wire, *args: model(*args),
+        verilog=_operands,
+        shared=shared,
+        core=core,
+    )
+
+
+def _mantissa(wire: Any, a: Any) -> Any:
+    one = (a % (1 << 23)) + (1 << 23)
+    return one << (1 - (a >> 23) % 2) if wire.width == 26 else one
+
+
+def _mantissa_verilog(wire: Any, names: Sequence[Signal]) -> tuple[Any, str]:
+    x = names[0].name
+    if wire.width == 26:  # of a root: the exponent is made even
+        return None, f"{x}[23] ? {{3'b001, {x}[22:0]}} : {{2'b01, {x}[22:0], 1'b0}}"
+    return None, f"{{2'b01, {x}[22:0]}}"
+
+
+def _class_model(wire: Any, a: Any) -> Any:
+    is_nan = ((a >> 23) % 256 == 255) & (a % (1 << 23) != 0)
+    return _wrapped((is_nan * 512) + (a >> 23) % 512, 10)
+
+
+_FLOATS = {
+    "float_add": _float(5, "adder", float_cores.added, lambda wire: float_cores.ADD),
+    "float_sub": Unit(
+        latency=5,
+        model=lambda wire, a, b: float_cores.added(a, float_cores.negated(b)),
+        verilog=lambda wire, names: (None, f"{names[0].extended(32)}, {_opposite(names[1])}"),
+        shared="adder",
+        core=lambda wire: float_cores.ADD,
+    ),
+    "float_mul": _float(4, "multiplier", float_cores.multiplied, lambda wire: float_cores.MULTIPLY),
+    "float_neg": Unit(
+        latency=0,
+        model=lambda wire, a: float_cores.negated(a),
+        verilog=lambda wire, names: (None, _opposite(names[0])),
+    ),
+    "float_mantissa": Unit(latency=0, model=_mantissa, verilog=_mantissa_verilog),
+    "float_class": Unit(  # whether it is NaN, sign, exponent
+        latency=0,
+        model=_class_model,
+        verilog=lambda wire, names: (
+            None,
+            f"{{(&{names[0].name}[30:23]) & (|{names[0].name}[22:0]), {names[0].name}[31:23]}}",
+        ),
+    ),
+    "float_beyond": Unit(  # whether it is too large, infinite or NaN
+        latency=1,
+        model=lambda wire, a: -float_cores.out_of(a, wire.data[0]).astype(np.int64),
+        verilog=lambda wire, names: (None, f"{names[0].name}[30:23] > 8'd{126 + wire.data[0]}"),
+    ),
+    "float_to_integer": Unit(
+        latency=2,
+        model=lambda wire, a: float_cores.as_integer(a, wire.width, wire.fraction),
+        verilog=_operands,
+        shared="converter",
+        core=lambda wire: float_cores.to_integer(wire.width, wire.fraction),
+    ),
+    "float_from_integer": Unit(
+        latency=3,
+        model=lambda wire, a, bad: np.where(
+            bad == -1,
+            float_cores.NAN,
+            float_cores.words_of(np.ldexp(np.asarray(a, dtype=float), -wire.args[0].fraction)),
+        ),
+        verilog=_operands,
+        shared="converter",
+        core=lambda wire: float_cores.from_integer(wire.args[0].width, wire.args[0].fraction),
+    ),
+    "float_reciprocal": _float(
+        1, "converter", float_cores.reciprocal_words, lambda wire: float_cores.RECIPROCAL
+    ),
+    "float_root": _float(1, "converter", float_cores.root_words, lambda wire: float_cores.ROOT),
+}
+
+
+def _pairs_model(wire: Any, a: Any) -> Any:
+    most, top = wire.data
+    return sum(((a < (1 << (top - 1 - 2 * k))) * 1 for k in range(most)), 0 * a)
+
+
+def _pairs_verilog(wire: Any, names: Sequence[Signal]) -> tuple[Any, str]:
+    most, top = wire.data
+    bits = [f"(|{names[0].name}[{top - 2 * k}:{top - 2 * k - 1}])" for k in range(most)]
+    cases = [f"{bit} ? {literal(k, wire.width)} : " for k, bit in enumerate(bits)]
+    return None, "".join(cases) + literal(most, wire.width)
+
+
 UNITS: dict[str, Unit] = {
+    "pairs": Unit(latency=1, model=_pairs_model, verilog=_pairs_verilog),  # of leading zeros
+    **_FLOATS,
     "input": Unit(latency=0, model=lambda wire: None, verilog=lambda wire, names: (None, "")),
     "constant": Unit(
         latency=0,

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ....hardware.circuit import Circuit, Port
+from ....hardware.folding import folded
 from ....io.generators import chain
 from ....io.loading import load
 from ...machines import systolic
@@ -20,6 +22,7 @@ from ..quantities import fitted, quantity
 from ..verdicts import Claim
 
 _ARM, _SETS = "puma560", 12
+_BITS = 16  # of a coordinate
 
 
 @quantity
@@ -55,6 +58,27 @@ def buffered_words(interval: int) -> Claim:
     outside = sum(words.values()) - words["intermediate"]
     figures = ", ".join(f"{kind} {count}" for kind, count in words.items()) + " numbers"
     return Claim(words["intermediate"] < outside, figures)
+
+
+@quantity
+def units_of_module(interval: int) -> tuple[int, int]:
+    """units of a dot product as a folded pipeline, as px.Robot.export writes it, whose numbers are checked"""
+    circuit = Circuit()
+    ends = np.full(3, 2.0**_BITS)
+    for name in ("a", "b"):
+        wires = [circuit.wire("input", (), _BITS + 2, 0, name, k) for k in range(3)]
+        circuit.inputs.append(Port(name, (3,), _BITS + 2, wires, -ends, ends))
+    a, b = (port.wires for port in circuit.inputs)
+    products = [circuit.wire("mul", pair, 2 * _BITS + 2, 0, 0) for pair in zip(a, b, strict=True)]
+    result = products[0]
+    for product in products[1:]:
+        result = circuit.wire("add", (result, product), 2 * _BITS + 4, 0, 0, 0, 0)
+    circuit.outputs.append(Port("y", (1,), result.width, [result], -ends[:1], ends[:1]))
+    x, y = np.random.default_rng(0).integers(-(2**_BITS), 2**_BITS, (2, _SETS, 3))
+    if not (circuit.run({"a": x, "b": y})["y"][:, 0] == (x * y).sum(axis=1)).all():
+        raise ArithmeticError("the module computes another number.")
+    placed = folded(circuit, interval)
+    return placed.count("multiplier"), placed.count("adder")
 
 
 @cache
