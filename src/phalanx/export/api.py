@@ -38,9 +38,10 @@ from ..program.passes.nonfinite import spread
 from ..program.task import Call
 from ..robot.formulas import STEPS
 from ..robot.robot import Robot
-from ..simulation.engine import straight_step
+from ..simulation.engine import step_trace, straight_step
 from ..simulation.simulation import Simulation
 from ..tracing.function import OwnFunction
+from .casadi_derivatives import Differentiable, of_call, of_step, of_trace
 
 # The module that writes files of a suffix: its `files(request)` returns their contents by name.
 FORMATS = {
@@ -126,6 +127,7 @@ class ExportEntry:
     spreads: bool = True  # whether a NaN or an infinity reaches all results
     annotated: Callable[[], Program] | None = None  # straight-line code whose values know their quantities
     digest: str = ""  # of the program, where the names do not determine it
+    differentiable: Callable[[], Differentiable] | None = None  # the function with its derivatives
 
     def program(self, lanes: int) -> Program:
         """The program for a number of SIMD lanes, NaN propagation included."""
@@ -292,7 +294,10 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> ExportEntry:
     title = f"{f.name.replace('.', ', ')}{frame} by {call.algorithm.name}"
     name, form = identifier("_".join(words), reserved=False), str(form_of(call, optional))
     straight = partial(annotated, call, optional)
-    return ExportEntry(name, title, call.robot, inputs, outputs, built, form, annotated=straight)
+    slopes = partial(of_call, call, optional)
+    return ExportEntry(
+        name, title, call.robot, inputs, outputs, built, form, annotated=straight, differentiable=slopes
+    )
 
 
 def _own(function: OwnFunction) -> ExportEntry:
@@ -306,7 +311,16 @@ def _own(function: OwnFunction) -> ExportEntry:
     built, form = (lambda _: program), "unrolled: a traced function"
     digest = hashlib.sha256(str(program).encode()).hexdigest()
     return ExportEntry(
-        name, title, function.robot, inputs, outputs, built, form, spreads=False, digest=digest
+        name,
+        title,
+        function.robot,
+        inputs,
+        outputs,
+        built,
+        form,
+        spreads=False,
+        digest=digest,
+        differentiable=partial(of_trace, function._trace),
     )
 
 
@@ -319,7 +333,16 @@ def _step(sim: Simulation) -> ExportEntry:
     title = f"a step of {sim.dt:g} s, integrator {sim.integrator}"
     form, digest = "unrolled: one step", hashlib.sha256(str(program).encode()).hexdigest()
     return ExportEntry(
-        "step", title, sim.robot, inputs, outputs, lambda _: program, form, spreads=False, digest=digest
+        "step",
+        title,
+        sim.robot,
+        inputs,
+        outputs,
+        lambda _: program,
+        form,
+        spreads=False,
+        digest=digest,
+        differentiable=lambda: of_step(sim._settings, step_trace(sim)),
     )
 
 

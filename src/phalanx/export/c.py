@@ -13,7 +13,7 @@ from ..languages.codegen import Routine
 from ..languages.dialects import bits_functions, c, helpers, named
 from ..program.elementary import LARGEST
 from .api import Request
-from .casadi import casadi_entries
+from .casadi import casadi_derivatives, casadi_entries
 from .comments import banner, constants, described
 
 _FUSED = "defined($FUSED)"
@@ -29,10 +29,11 @@ _WIDEST, _LONGEST = 1024, 6000
 
 def files(request: Request) -> dict[str, str]:
     """The source, and a CMake file if requested."""
-    wanted = request.chosen(casadi=False, cmake=False)
+    wanted = request.chosen(casadi=False, cmake=False, derivatives=None)
     dialect = c(request.real)
     all_routines = request.routines(dialect)
-    called = {name for routine in all_routines for name in routine.helpers}
+    derived = casadi_derivatives(request, dialect, wanted)
+    called = {name for r in (*all_routines, *(d for each in derived for d in each.routines)) for name in r.helpers}
     workspaces = {routine.name: routine.workspace for routine in all_routines}
     parts = [banner(request), _head(request), constants(request, workspaces), bits_functions(dialect)]
     parts += helpers(dialect, called, _FUSED)
@@ -40,7 +41,7 @@ def files(request: Request) -> dict[str, str]:
         parts += [*routine.tables(), routine.source()]
         parts += [f"{described(entry, routine.workspace)}\n{routine.of_one_state('$API')}", _batch(routine)]
     if wanted["casadi"]:
-        parts.append(casadi_entries(request, all_routines))
+        parts += casadi_entries(request, all_routines, derived)
     parts.append(_tail(request))
     made = {request.path.name: named("\n\n".join(parts), request.prefix) + "\n"}
     return made | ({f"{request.path.stem}.cmake": _cmake_file(request)} if wanted["cmake"] else {})
