@@ -5,7 +5,7 @@
 The suffix of the file selects the language. Functions are named
 `[jvp:|vjp:|hvp:]FUNCTION[+OPTIONAL …][:FRAME]`: "inverse_dynamics", "vjp:forward_dynamics",
 "forward_dynamics+external", "jacobian:hand". Kernels may be passed as well, functions of users' own
-(`robot.function`) with their derivatives, and simulations: their step.
+(`robot.function`) with their derivatives, laws: the forces that they return, and simulations: their step.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Request:
 
 def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
     """The functions to export, from names, kernels and simulations or a mapping from names to them."""
-    if isinstance(functions, (str, Kernel, OwnFunction, Simulation)):
+    if isinstance(functions, (str, Kernel, OwnFunction, Simulation)) or callable(functions):
         functions = (functions,)
     if not isinstance(functions, Iterable) or (isinstance(functions, np.ndarray) and not functions.ndim):
         raise PhalanxError(
@@ -243,10 +243,12 @@ def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
         made = _own(getattr(own, spec.derivative) if spec.derivative else own)
     elif isinstance(wanted, str):
         made = entry_of(*_named(robot, wanted))
+    elif callable(wanted):
+        made = _own(robot.function(wanted))
     else:
         raise PhalanxError(
             f"export: {shown(wanted)} is no function; expected a name such as inverse_dynamics, a kernel, "
-            "a simulation, or what robot.function has made of a Python function."
+            "a simulation, a law, a Python function, or what robot.function has made of one."
         )
     if made.robot is not robot and made.robot.digest != robot.digest:
         raise PhalanxError(

@@ -29,7 +29,7 @@ _FAST = {
 # over states in reasonable time; no script measures them.
 _WIDEST, _LONGEST = 1024, 6000
 _CHOICES = (ops.LESS, ops.SELECT, ops.MIN, ops.MAX)
-_MOST_LANES = 8
+_MOST_BYTES = 64  # of the numbers that lanes hold side by side
 _SPILLED, _FRAME = 2.5, 256  # `stack_of`: values on the stack for each live one; bytes of a call besides
 
 
@@ -61,14 +61,14 @@ def _is_header(request: Request) -> bool:
 
 def prototypes(request: Request) -> list[tuple[str, int]]:
     """The declarations of all functions, each with the bytes of stack that it needs at most."""
-    made = []
+    made, size = [], request.dtype.itemsize
     for routine in request.routines(c(request.real)):
-        for lanes, name, first in ((1, routine.name, []), (_MOST_LANES, f"{routine.name}_batch", ["size_t count"])):
+        lanes = _MOST_BYTES // size if _is_vectorised(routine) else 1
+        several = [(routine.name, [], 1), (f"{routine.name}_batch", ["size_t count"], lanes)]
+        for name, first, each in several:
             listed = ", ".join([*first, *routine.parameters(more=" *")])
-            lanes = lanes if _is_vectorised(routine) else 1
-            made.append(
-                (named(f"void ${name}({listed});", request.prefix), stack_of(routine, request.dtype.itemsize, lanes))
-            )
+            declared = named(f"void ${name}({listed});", request.prefix)
+            made.append((declared, stack_of(routine, size, each)))
     return made
 
 
