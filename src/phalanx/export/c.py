@@ -39,7 +39,9 @@ def files(request: Request) -> dict[str, str]:
     dialect = c(request.real)
     all_routines = request.routines(dialect)
     derived = casadi_derivatives(request, dialect, wanted)
-    called = {name for r in (*all_routines, *(d for each in derived for d in each.routines)) for name in r.helpers}
+    called = {
+        name for r in (*all_routines, *(d for each in derived for d in each.routines)) for name in r.helpers
+    }
     workspaces = {routine.name: routine.workspace for routine in all_routines}
     used = {macro for routine in all_routines for macro in _lane_macros(routine)}
     parts = [banner(request), _head(request, used), constants(request, workspaces), bits_functions(dialect)]
@@ -127,7 +129,9 @@ extern "C" {{
 #define $LANES_GIVEN 1
 #elif defined(__AVX512F__)
 #define $LANES {lanes}
-#elif defined(__AVX__) || defined(__SSE4_1__) || defined(__aarch64__) || (defined(__clang__) && defined(__SSE2__))
+#elif defined(__AVX__) || defined(__SSE4_1__) || defined(__aarch64__)
+#define $LANES {fewer}
+#elif defined(__clang__) && defined(__SSE2__)
 #define $LANES {fewer}
 #else
 #define $LANES 1
@@ -140,7 +144,7 @@ _LANES = {
 #else
 #define $WITH_ROOTS 0
 #endif""",
-    "$WITH_CHOICES": """/* GCC vectorises comparisons of a function with masks alone; without, -fno-trapping-math is required. */
+    "$WITH_CHOICES": """/* GCC vectorises comparisons with masks of AVX-512, else with -fno-trapping-math. */
 #if defined($LANES_GIVEN) || !defined(__GNUC__) || defined(__clang__) || defined(__AVX512F__)
 #define $WITH_CHOICES 1
 #else

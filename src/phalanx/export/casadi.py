@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Functions by which `casadi.external`, and packages built on CasADi, load a compiled library with its derivatives.
+"""Functions by which `casadi.external`, and packages built on CasADi, load a library with its derivatives.
 
-CasADi finds derivatives by their names: `jac_NAME` is the Jacobian, `adj1_NAME` the derivatives of results times
-cotangents, and `jac_adj1_NAME` the Jacobian of those: second derivatives of a weighted sum of results, which are
-computed by products along directions. CasADi's matrices are column-major.
+CasADi finds derivatives by their names: `jac_NAME` is the Jacobian, `adj1_NAME` the derivatives of results
+times cotangents, and `jac_adj1_NAME` the Jacobian of those: second derivatives of a weighted sum of results,
+which are computed by products along directions. CasADi's matrices are column-major.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ORDERS = (0, 1, 2)
 
 
 @dataclass
-class Derivatives:
-    """What is exported of the derivatives of one function: its routines, and which entries differ from zero."""
+class CasadiDerivatives:
+    """What is exported of the derivatives of one function: routines, and where they differ from zero."""
 
     name: str
     jacobian: Routine | None = None
@@ -47,7 +47,9 @@ class Derivatives:
         return [routine for routine in found if routine is not None]
 
 
-def casadi_derivatives(request: Request, dialect: Dialect, wanted: Mapping[str, Any]) -> list[Derivatives]:
+def casadi_derivatives(
+    request: Request, dialect: Dialect, wanted: Mapping[str, Any]
+) -> list[CasadiDerivatives]:
     """The derivatives that are exported, function by function; a warning names those that have none."""
     order = wanted["derivatives"]
     if not wanted["casadi"]:
@@ -65,8 +67,8 @@ def casadi_derivatives(request: Request, dialect: Dialect, wanted: Mapping[str, 
     return [_derivatives(entry, dialect, order) for entry in request.entries]
 
 
-def _derivatives(entry: ExportEntry, dialect: Dialect, order: int) -> Derivatives:
-    made = Derivatives(entry.name)
+def _derivatives(entry: ExportEntry, dialect: Dialect, order: int) -> CasadiDerivatives:
+    made = CasadiDerivatives(entry.name)
     if not order:
         return made
     try:
@@ -74,7 +76,9 @@ def _derivatives(entry: ExportEntry, dialect: Dialect, order: int) -> Derivative
     except (TooLongError, PhalanxError):
         found = None
     if found is None:
-        _warn(entry, "no derivatives: it is too long for straight-line code", "its solvers need enable_fd=True")
+        _warn(
+            entry, "no derivatives: it is too long for straight-line code", "its solvers need enable_fd=True"
+        )
         return made
     _first(made, found, dialect)
     if order > 1 and not _second(made, found, dialect):
@@ -94,8 +98,8 @@ def _warn(entry: ExportEntry, what: str, remedy: str) -> None:
     )
 
 
-def _first(made: Derivatives, f: Differentiable, dialect: Dialect) -> None:
-    """First derivatives: a Jacobian, or products along directions where that is too long; the transposed product."""
+def _first(made: CasadiDerivatives, f: Differentiable, dialect: Dialect) -> None:
+    """A Jacobian, or products along directions where that is too long; and the transposed product."""
     rows, columns = list(f.outputs), list(f.inputs)
     if f.jacobian is not None:
         trace, patterns = f.jacobian
@@ -111,11 +115,12 @@ def _first(made: Derivatives, f: Differentiable, dialect: Dialect) -> None:
     made.vjp = _routine(f"{made.name}_casadi_adj", f.vjp, dialect)
 
 
-def _second(made: Derivatives, f: Differentiable, dialect: Dialect) -> bool:
+def _second(made: CasadiDerivatives, f: Differentiable, dialect: Dialect) -> bool:
     if f.hvp is None:
         return False
     trace, made.curved = f.hvp
-    made.hvp = _routine(f"{made.name}_casadi_hvp", trace, dialect)
+    if made.curved.any():
+        made.hvp = _routine(f"{made.name}_casadi_hvp", trace, dialect)
     return True
 
 
@@ -144,7 +149,7 @@ def _routine(name: str, trace: Trace, dialect: Dialect) -> Routine:
 
 
 def casadi_entries(
-    request: Request, routines: Sequence[Routine], derived: Sequence[Derivatives]
+    request: Request, routines: Sequence[Routine], derived: Sequence[CasadiDerivatives]
 ) -> list[str]:
     """The sources of all entries, and of the routines of derivatives."""
     parts = [_PREAMBLE]
@@ -155,7 +160,7 @@ def casadi_entries(
     return parts
 
 
-_PREAMBLE = """/* Entries for casadi.external: NAME_casadi, and its derivatives by the names that CasADi looks for. */
+_PREAMBLE = """/* Entries for casadi.external: NAME_casadi, and derivatives by the names that it looks for. */
 #ifndef casadi_int
 #define casadi_int long long int
 #endif
@@ -213,7 +218,9 @@ class _External:
     def source(self) -> str:
         """The functions by which CasADi queries sizes, and the one that it calls."""
         name = self.name
-        lines = [f"$EXPORTED int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem);"]
+        lines = [
+            f"$EXPORTED int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem);"
+        ]
         for what in ("n_in", "n_out"):
             lines.append(f"$EXPORTED casadi_int {name}_{what}(void);")
         bodies = [
@@ -233,7 +240,13 @@ class _External:
         )
         body = [
             f"int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem) {{",
-            *(f"  {line}" for line in ("int i, j, k;", "(void)i, (void)j, (void)k, (void)iw, (void)mem;")),
+            *(
+                f"  {line}"
+                for line in (
+                    "int i, j, k;",
+                    "(void)i, (void)j, (void)k, (void)arg, (void)res, (void)iw, (void)w, (void)mem;",
+                )
+            ),
             *(f"  {line}" for line in self.lines),
             "  return 0;",
             "}",
@@ -241,13 +254,13 @@ class _External:
         return "\n".join([*lines, *self.tables, *bodies, *body])
 
 
-def _functions(entry: ExportEntry, routine: Routine, d: Derivatives) -> list[_External]:
+def _functions(entry: ExportEntry, routine: Routine, d: CasadiDerivatives) -> list[_External]:
     """The entries of one function and of its derivatives."""
     name = f"${entry.name}_casadi"
     made = [_value(name, entry, routine)]
     if d.blocks is not None and d.vjp is not None:
         made += [_jacobian(name, entry, d), _adjoint(name, entry, d.vjp)]
-    if d.hvp is not None and d.curved is not None:
+    if d.curved is not None:
         made.append(_hessian(name, entry, d))
     return made
 
@@ -288,7 +301,7 @@ def _block_names(of: Mapping[str, Any], wrt: Mapping[str, Any]) -> list[tuple[st
     return [(a, b) for a in of for b in wrt]
 
 
-def _jacobian(name: str, entry: ExportEntry, d: Derivatives) -> _External:
+def _jacobian(name: str, entry: ExportEntry, d: CasadiDerivatives) -> _External:
     """`jac_NAME`: of the arguments and the results, a block for each result and argument."""
     assert d.blocks is not None
     inputs = {**_dense(entry.inputs), **_dense(entry.outputs, "out_")}
@@ -313,7 +326,7 @@ def _jacobian(name: str, entry: ExportEntry, d: Derivatives) -> _External:
     return w
 
 
-def _matrix(w: _External, d: Derivatives, entry: ExportEntry, given: Sequence[int]) -> Any:
+def _matrix(w: _External, d: CasadiDerivatives, entry: ExportEntry, given: Sequence[int]) -> Any:
     """Products along all directions, one after another; where the entries of the matrix are."""
     assert d.jvp is not None
     sizes = [prod(shape) for shape in entry.inputs.values()]
@@ -351,12 +364,13 @@ def _adjoint(name: str, entry: ExportEntry, vjp: Routine) -> _External:
     return w
 
 
-def _hessian(name: str, entry: ExportEntry, d: Derivatives) -> _External:
+def _hessian(name: str, entry: ExportEntry, d: CasadiDerivatives) -> _External:
     """`jac_adj1_NAME`: the Hessian of the weighted sum of results, and the transposed Jacobian.
 
     A product with the Hessian is made for each column that is not known by symmetry from others.
     """
-    assert d.hvp is not None and d.curved is not None and d.blocks is not None
+    assert d.curved is not None
+    assert d.blocks is not None
     n, m = len(entry.inputs), len(entry.outputs)
     inputs = {**_dense(entry.inputs), **_dense(entry.outputs, "out_"), **_dense(entry.outputs, "adj_")}
     shapes = list(entry.inputs.values())
@@ -366,16 +380,19 @@ def _hessian(name: str, entry: ExportEntry, d: Derivatives) -> _External:
         size = prod(shapes[i])
         outputs |= {f"jac_adj_{of}_{wrt}": Pattern.of(curved[i, j]) for j, wrt in enumerate(entry.inputs)}
         outputs |= {
-            f"jac_adj_{of}_out_{wrt}": Pattern((size, prod(shape)), ()) for wrt, shape in entry.outputs.items()
+            f"jac_adj_{of}_out_{wrt}": Pattern((size, prod(shape)), ())
+            for wrt, shape in entry.outputs.items()
         }
-        outputs |= {f"jac_adj_{of}_adj_{wrt}": _transposed(d.blocks[k, i]) for k, wrt in enumerate(entry.outputs)}
+        outputs |= {
+            f"jac_adj_{of}_adj_{wrt}": _transposed(d.blocks[k, i]) for k, wrt in enumerate(entry.outputs)
+        }
     w = _External(f"jac_adj1_{name}", {**inputs, **_dense(entry.inputs, "out_adj_")}, outputs)
     given = _read_all(w, entry.inputs, 0)
     weights = _read_all(w, entry.outputs, n + m)
     sizes = [prod(shape) for shape in shapes]
     total, starts = sum(sizes), [sum(sizes[:k]) for k in range(n)]
     columns = _columns(d.curved)
-    if columns:
+    if d.hvp is not None:
         along, matrix = w.memory(total), w.memory(len(columns) * total)
         table = w.constant(columns)
         tangents = [f"w + {along + start}" for start in starts]
@@ -401,7 +418,7 @@ def _hessian(name: str, entry: ExportEntry, d: Derivatives) -> _External:
     return w
 
 
-def _transposes(w: _External, d: Derivatives, entry: ExportEntry, given: Sequence[int]) -> None:
+def _transposes(w: _External, d: CasadiDerivatives, entry: ExportEntry, given: Sequence[int]) -> None:
     """The derivatives by cotangents, if any are wanted: the Jacobian's blocks transposed."""
     assert d.blocks is not None
     n, m = len(entry.inputs), len(entry.outputs)

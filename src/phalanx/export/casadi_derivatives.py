@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Derivatives of exported functions as CasADi takes them: by coordinates, entry by entry, and where they are zero.
+"""Derivatives of exported functions as CasADi takes them: entry by entry, and where they are zero.
 
-Derivatives with respect to the quaternion of a floating base are those with respect to its four entries: what is
-known along rates goes through the map from coordinates to rates.
+Derivatives by the quaternion of a floating base are those by its four entries: what is known along rates goes
+through the map from coordinates to rates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..robot.configurations import joint_by_joint
 from ..robot.robot import Robot
 from ..simulation.linearization import is_analytic, matrices
 from ..simulation.step import Settings, Step
-from ..tracing.equations import Equations, traced_call_of
+from ..tracing.equations import traced_call_of
 from ..tracing.result_structure import Structure
 from ..tracing.traces import Trace
 
@@ -111,9 +111,7 @@ class Differentiable:
         """The matrices of all derivatives, rows and columns as in memory."""
         if self.analytic is not None:
             t = self.analytic
-            return t, {
-                (of, wrt): t.results[f"{of}.{wrt}"] for of in self.outputs for wrt in self.inputs
-            }
+            return t, {(of, wrt): t.results[f"{of}.{wrt}"] for of in self.outputs for wrt in self.inputs}
         t = self.trace
         rows = [x for name in self.outputs for x in t.results[name].ravel().tolist()]
         columns = [x for name in self.inputs for x in t.symbols[name].ravel().tolist()]
@@ -203,7 +201,9 @@ def of_call(call: Call, optional: Sequence[str]) -> Differentiable:
         )
         (result,) = trace.results
         blocks = {
-            f"{result}.{name}": _along_coordinates(call.robot, trace.symbols["q"], block) if name == "q" else block
+            f"{result}.{name}": _along_coordinates(call.robot, trace.symbols["q"], block)
+            if name == "q"
+            else block
             for name, block in zip(trace.symbols, derivatives, strict=True)
         }
         analytic = replace(trace, results=blocks)
@@ -215,7 +215,9 @@ def of_step(settings: Settings, trace: Trace) -> Differentiable:
     plain = _by_entries(trace)
     after = [x for array in trace.results.values() for x in array.ravel().tolist()]
     used = {node.number for node in live(after)}
-    others = [x for n, array in trace.symbols.items() if n not in ("q", "qd", "u") for x in array.ravel().tolist()]
+    others = [
+        x for n, array in trace.symbols.items() if n not in ("q", "qd", "u") for x in array.ravel().tolist()
+    ]
     if any(x.number in used for x in others):
         return Differentiable(plain)
     if not is_analytic(settings):
@@ -242,7 +244,10 @@ def _step_blocks(settings: Settings, trace: Trace) -> Trace:
                 block = _along_coordinates(robot, step.q, block)
             results[f"{of}.{wrt}"] = _of_coordinates(robot, q1, block) if rows.start is None else block
     own = {"q": step.q, "qd": step.qd, "u": step.u, "time": step.time}
-    given = {name: own[name] if name in own else symbols(step.graph, name, shape) for name, shape in trace.inputs.items()}
+    given = {
+        name: own[name] if name in own else symbols(step.graph, name, shape)
+        for name, shape in trace.inputs.items()
+    }
     return replace(trace, symbols=given, results=results)
 
 

@@ -291,7 +291,9 @@ def traced_call_of(call: Call, optional: Sequence[str] = ()) -> tuple[Trace, Equ
     given = {name: known.pop(name) for name in plain.function.inputs}
     made = equations.run(plain, list(given.values()), known)
     arrays = made if isinstance(made, tuple) else (made,)
-    results = {name: np.asarray(a, dtype=object) for name, a in zip(plain.output_sizes(), arrays, strict=True)}
+    results = {
+        name: np.asarray(a, dtype=object) for name, a in zip(plain.output_sizes(), arrays, strict=True)
+    }
     trace = Trace(call.robot, call.function.name, given, frozenset({"q"}), results, Structure())
     if mode:
         groups = [tuple(given)] if mode == "jvp" else [tuple(results), tuple(given)]

@@ -84,7 +84,7 @@ def _results(found: Any, where: str, function: Any) -> tuple[Structure, dict[str
     names = unique(structure.paths())
     if not leaves:
         raise PhalanxError(f"{where} returns {shown(found)}, expected arrays{defined_at(function)}.")
-    label = f"{where}: its result"
+    label = f"{where}{defined_at(function)}: its result"
     results = {
         name: scalars_of(leaf, None, label if structure.is_array else f'{label} "{name}"')
         for name, leaf in zip(names, leaves, strict=True)
