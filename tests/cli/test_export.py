@@ -31,6 +31,7 @@ def test_it_prints_files_functions_and_the_version(
     version = printed.split("version ")[1].split(",")[0]
     assert f'#define ARM_VERSION "{version}"' in text
     assert "void arm_step(const float *ARM_RESTRICT q" in text
+    assert "void arm_step(const float *q, const float *qd" in " ".join(printed.split())
     assert (tmp_path / "arm.cmake").read_text().startswith("# The library arm, from arm.h")
 
 
@@ -41,6 +42,9 @@ def test_json_tells_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert facts["files"] == {str(place): place.stat().st_size}
     assert [f["name"] for f in facts["functions"]] == ["inverse_dynamics", "forward_dynamics"]
     assert facts["functions"][0]["inputs"] == {"q": [2], "qd": [2], "qdd": [2]}
+    first = facts["prototypes"][0]
+    assert first["declaration"].startswith("void arm_inverse_dynamics(const double *q,")
+    assert first["stack"] > 0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import PhalanxError
 from ..export.api import FORMATS, requested, write
+from ..export.c import prototypes
 from ..robot.robot import Robot
 from ..simulation.integrators import DEFAULT, INTEGRATORS
 from .arguments import add_robot, load_robot, refuse_without
@@ -22,8 +23,7 @@ _DT = 0.001
 
 EXAMPLES = """
 phalanx export panda -o arm.h
-phalanx export arm.urdf -o arm.c --functions forward_dynamics \\
-    forward_dynamics_derivatives --casadi --cmake
+phalanx export arm.urdf -o arm.c --functions forward_dynamics --casadi --cmake
 phalanx export ur5 -o arm.o --target cortex-m4 --float32
 phalanx export panda -o arm.wasm --functions gravity_forces step
 phalanx export ur5 -o arm.v --functions inverse_dynamics --accuracy 1e-3
@@ -55,6 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="T", help="a processor for .o and .ll, sm_XX for .ptx, xilinx or ecp5 for .v"
     )
     parser.add_argument("--casadi", action="store_true", help="entries for casadi.external (.c)")
+    parser.add_argument(
+        "--derivatives", type=int, choices=(0, 1, 2), help="their highest order with --casadi (default: 2)"
+    )
     parser.add_argument("--cmake", action="store_true", help="a CMake file beside it (.h, .c)")
     parser.add_argument("--accuracy", type=float, metavar="E", help="largest error of a result (.v)")
     parser.add_argument("--word", type=int, metavar="BITS", help="width of all numbers instead (.v)")
@@ -74,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(args)
     functions = _functions(robot, args)
     options: dict[str, Any] = {name: True for name in ("casadi", "cmake") if getattr(args, name)}
-    for name in ("accuracy", "word", "interval"):
+    for name in ("accuracy", "word", "interval", "derivatives"):
         if (value := getattr(args, name)) is not None:
             options[name] = value
     if args.bounds:
@@ -83,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     request = requested(robot, args.output, functions, dtype, args.target, **options)
     sizes = {str(path): os.path.getsize(path) for path in write(request)}
     version = request.version
+    declared = prototypes(request) if request.suffix in (".h", ".c") else []
     if args.json:
         facts = [
             {
@@ -93,13 +97,19 @@ def run(args: argparse.Namespace) -> int:
             }
             for e in request.entries
         ]
-        emit_json({"files": sizes, "version": version, "dtype": dtype, "functions": facts})
+        of_c = {"prototypes": [{"declaration": d, "stack": n} for d, n in declared]} if declared else {}
+        emit_json({"files": sizes, "version": version, "dtype": dtype, "functions": facts, **of_c})
         return 0
     lines = [f"{path}  {size / 1000:,.1f} kB" for path, size in sizes.items()]
     lines += [f"version {version}, {dtype}", ""]
     for e in request.entries:
         line = f"{e.name}: {_listed(e.outputs)} from {_listed(e.inputs)}; {e.form.partition(':')[0]}"
         lines += textwrap.wrap(line, terminal_width(), subsequent_indent="    ", break_on_hyphens=False)
+    if declared:
+        lines += ["", "stack in bytes, at most, compiled with optimisation:"]
+    for declaration, stack in declared:
+        line = f"{stack:>7,}  {declaration}"
+        lines += textwrap.wrap(line, terminal_width(), subsequent_indent=" " * 13, break_on_hyphens=False)
     emit("\n".join(lines))
     return 0
 

@@ -5,7 +5,7 @@
 The suffix of the file selects the language. Functions are named
 `[jvp:|vjp:|hvp:]FUNCTION[+OPTIONAL …][:FRAME]`: "inverse_dynamics", "vjp:forward_dynamics",
 "forward_dynamics+external", "jacobian:hand". Kernels may be passed as well, functions of users' own
-(`robot.function`) with their derivatives, and simulations: their step.
+(`robot.function`) with their derivatives, laws: the forces that they return, and simulations: their step.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from ..program.passes.nonfinite import spread
 from ..program.task import Call
 from ..robot.formulas import STEPS
 from ..robot.robot import Robot
-from ..simulation.engine import straight_step
+from ..simulation.engine import step_trace, straight_step
 from ..simulation.simulation import Simulation
 from ..tracing.function import OwnFunction
+from .casadi_derivatives import Differentiable, of_call, of_step, of_trace
 
 # The module that writes files of a suffix: its `files(request)` returns their contents by name.
 FORMATS = {
@@ -126,6 +127,7 @@ class ExportEntry:
     spreads: bool = True  # whether a NaN or an infinity reaches all results
     annotated: Callable[[], Program] | None = None  # straight-line code whose values know their quantities
     digest: str = ""  # of the program, where the names do not determine it
+    differentiable: Callable[[], Differentiable] | None = None  # the function with its derivatives
 
     def program(self, lanes: int) -> Program:
         """The program for a number of SIMD lanes, NaN propagation included."""
@@ -202,7 +204,7 @@ class Request:
 
 def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
     """The functions to export, from names, kernels and simulations or a mapping from names to them."""
-    if isinstance(functions, (str, Kernel, OwnFunction, Simulation)):
+    if isinstance(functions, (str, Kernel, OwnFunction, Simulation)) or callable(functions):
         functions = (functions,)
     if not isinstance(functions, Iterable) or (isinstance(functions, np.ndarray) and not functions.ndim):
         raise PhalanxError(
@@ -241,10 +243,12 @@ def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
         made = _own(getattr(own, spec.derivative) if spec.derivative else own)
     elif isinstance(wanted, str):
         made = entry_of(*_named(robot, wanted))
+    elif callable(wanted):
+        made = _own(robot.function(wanted))
     else:
         raise PhalanxError(
             f"export: {shown(wanted)} is no function; expected a name such as inverse_dynamics, a kernel, "
-            "a simulation, or what robot.function has made of a Python function."
+            "a simulation, a law, a Python function, or what robot.function has made of one."
         )
     if made.robot is not robot and made.robot.digest != robot.digest:
         raise PhalanxError(
@@ -292,7 +296,10 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> ExportEntry:
     title = f"{f.name.replace('.', ', ')}{frame} by {call.algorithm.name}"
     name, form = identifier("_".join(words), reserved=False), str(form_of(call, optional))
     straight = partial(annotated, call, optional)
-    return ExportEntry(name, title, call.robot, inputs, outputs, built, form, annotated=straight)
+    slopes = partial(of_call, call, optional)
+    return ExportEntry(
+        name, title, call.robot, inputs, outputs, built, form, annotated=straight, differentiable=slopes
+    )
 
 
 def _own(function: OwnFunction) -> ExportEntry:
@@ -306,7 +313,17 @@ def _own(function: OwnFunction) -> ExportEntry:
     built, form = (lambda _: program), "unrolled: a traced function"
     digest = hashlib.sha256(str(program).encode()).hexdigest()
     return ExportEntry(
-        name, title, function.robot, inputs, outputs, built, form, False, lambda: program, digest
+        name,
+        title,
+        function.robot,
+        inputs,
+        outputs,
+        built,
+        form,
+        spreads=False,
+        annotated=lambda: program,
+        digest=digest,
+        differentiable=partial(of_trace, function._trace),
     )
 
 
@@ -319,7 +336,16 @@ def _step(sim: Simulation) -> ExportEntry:
     title = f"a step of {sim.dt:g} s, integrator {sim.integrator}"
     form, digest = "unrolled: one step", hashlib.sha256(str(program).encode()).hexdigest()
     return ExportEntry(
-        "step", title, sim.robot, inputs, outputs, lambda _: program, form, spreads=False, digest=digest
+        "step",
+        title,
+        sim.robot,
+        inputs,
+        outputs,
+        lambda _: program,
+        form,
+        spreads=False,
+        digest=digest,
+        differentiable=lambda: of_step(sim._settings, step_trace(sim)),
     )
 
 

@@ -41,13 +41,15 @@ def about(request: Request, start: str) -> list[str]:
     return [line for each in text for line in comment_lines(each, start)]
 
 
-def described(entry: ExportEntry, workspace: int) -> str:
+def described(entry: ExportEntry, workspace: int, stack: int = 0) -> str:
     """The comment in front of a function."""
     shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
     results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]
     text = f"{in_comment(entry.title)}: {', '.join(results)} from {', '.join(shapes)}."
     if workspace:
         text += f" The workspace holds {workspace} numbers and needs no values."
+    if stack:
+        text += f" Compiled with optimisation it needs at most {stack} bytes of stack for one state."
     lines = comment_lines(text[0].upper() + text[1:], " * ")
     return "\n".join(["/*", *lines, " */"])
 

@@ -19,11 +19,14 @@ from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
 from ..program.analyses.cost import Cost, cost_of
 from ..program.builder import straight
+from ..program.graph import symbols
 from ..program.ir import Program, Scalar
 from ..program.passes.fuse import fuse
 from ..program.passes.order import sincos_first
 from ..program.trace import TooLongError
 from ..tracing.function import OwnFunction
+from ..tracing.result_structure import Structure
+from ..tracing.traces import Trace
 from ..typing import Bound
 from .arguments import Arguments, Span
 from .integrators import INTEGRATORS, Next
@@ -344,6 +347,14 @@ NEXT = "next "  # in front of the outputs' names
 
 def straight_step(sim: Any) -> Program:
     """The state after one step from q, qd, and what else the step depends on: u, parameters, time."""
+    trace = step_trace(sim)
+    inputs = {**trace.inputs, TIME: (1,)}
+    flat = [x for array in trace.results.values() for x in array.tolist()]
+    return sincos_first(fuse(straight(inputs, trace.outputs, flat)))
+
+
+def step_trace(sim: Any) -> Trace:
+    """The same as scalars of one graph."""
     engine = sim._engine
     if not isinstance(engine, Engine):
         raise PhalanxError(
@@ -352,10 +363,9 @@ def straight_step(sim: Any) -> Program:
         )
     step, after = engine.traced
     s = sim._settings
-    inputs: dict[str, tuple[int, ...]] = {"q": step.q.shape, "qd": step.qd.shape}
-    inputs |= {"u": (s.controls,)} if s.controls else {}
-    inputs |= {"parameters": (s.packed,)} if s.packed else {}
-    inputs |= {TIME: (1,)}
-    outputs = {f"{NEXT}q": step.q.shape, f"{NEXT}qd": step.qd.shape}
-    equations = straight(inputs, outputs, [*after.q.tolist(), *after.qd.tolist()])
-    return sincos_first(fuse(equations))
+    inputs: dict[str, np.ndarray] = {"q": step.q, "qd": step.qd}
+    inputs |= {"u": step.u} if s.controls else {}
+    inputs |= {"parameters": symbols(step.graph, "parameters", (s.packed,))} if s.packed else {}
+    inputs |= {TIME: step.time}
+    results = {f"{NEXT}q": after.q, f"{NEXT}qd": after.qd}
+    return Trace(sim.robot, "step", inputs, frozenset({"q"}), results, Structure())

@@ -44,7 +44,19 @@ def linearization(settings: Settings) -> OwnFunction:
     Its arguments are q, qd, time, and u and parameters if there are any.
     """
     step = Step(settings)
-    nv = settings.nv
+    results, _ = matrices(step)
+    given = {"q": step.q, "qd": step.qd, "time": step.time}
+    given |= {"u": step.u} if settings.controls else {}
+    if settings.packed:
+        given["parameters"] = symbols(step.graph, "parameters", (settings.packed,))
+    structure = Structure(("A", "B"), ("A", "B"), (Structure(), Structure()))
+    trace = Trace(settings.robot, "linearize", given, frozenset({"q"}), results, structure)
+    return OwnFunction(trace, (linearization, settings))
+
+
+def matrices(step: Step) -> tuple[dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """A (2 nv, 2 nv) and B (2 nv, k) of a step by name, and the state after it, q and qd."""
+    nv = step.settings.nv
     by_q, by_qd, by_u, qdd = _accelerations(step)
     change = np.concatenate([by_q, by_qd, by_u], axis=1)
     state = {"q": slice(nv), "qd": slice(nv, 2 * nv)}
@@ -55,16 +67,10 @@ def linearization(settings: Settings) -> OwnFunction:
             row[:, columns] = row[:, columns] + _moved(step, qdd, of, wrt)
         rows.append(row)
     both = np.concatenate(rows)
-    given = {"q": step.q, "qd": step.qd, "time": step.time}
-    given |= {"u": step.u} if settings.controls else {}
-    if settings.packed:
-        given["parameters"] = symbols(step.graph, "parameters", (settings.packed,))
-    structure = Structure(("A", "B"), ("A", "B"), (Structure(), Structure()))
     results = {"A": both[:, : 2 * nv], "B": both[:, 2 * nv :]}
     if len(live(both.ravel().tolist())) > _MOST:
         raise TooLongError
-    trace = Trace(settings.robot, "linearize", given, frozenset({"q"}), results, structure)
-    return OwnFunction(trace, (linearization, settings))
+    return results, step.advanced(step.q, step.qd, qdd, step.h)
 
 
 def _accelerations(step: Step) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

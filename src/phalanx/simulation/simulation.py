@@ -33,6 +33,7 @@ from .arguments import (
 )
 from .engine import Engine
 from .integrators import INTEGRATORS
+from .laws import read_by
 from .records import Run, entries, has_diverged, warn_diverged
 from .rollout import AGE, CLOCK
 from .step import Settings
@@ -47,11 +48,12 @@ class Simulation:
     Immutable; compiled at the first use of each kind of record.
     """
 
-    __slots__ = ("_dtype", "_engine", "_given", "_settings")
+    __slots__ = ("_dtype", "_engine", "_given", "_law", "_settings")
     _settings: Settings
     _dtype: np.dtype
     _given: dict[str, Any]
     _engine: Engine | Stepping
+    _law: OwnFunction | None
 
     def __init__(self, settings: Settings, dtype: np.dtype, given: Mapping[str, Any]) -> None:
         for name, value in (
@@ -59,6 +61,7 @@ class Simulation:
             ("_dtype", dtype),
             ("_given", dict(given)),
             ("_engine", engine_of(settings, dtype)),
+            ("_law", None),
         ):
             object.__setattr__(self, name, value)
 
@@ -257,6 +260,27 @@ class Simulation:
         for name, target, result in zip("AB", out, made, strict=True):
             checked_out(self, f"linearize: out, {name}", target, result.shape, self._dtype)[...] = result
         return out
+
+    @property
+    def law(self) -> OwnFunction:
+        """The control law as a function of t, q, qd, u and its parameters, for `bind`, derivatives and exports.
+
+        It returns the joint forces that the law commands.
+        """
+        s = self._settings
+        if s.control is None:
+            raise PhalanxError(
+                f'law: this simulation of robot "{self.robot.name}" has none; pass control= to '
+                "robot.simulation, or a law to robot.function."
+            )
+        if self._law is None:
+            wanted = read_by(s.control)
+            own = {n: shape for n, shape in s.parameters.items() if wanted is None or n in wanted}
+            own = own if wanted is not None or not hasattr(s.control, "parameters") else {}
+            object.__setattr__(self, "_law", self.robot.function(s.control, u=s.controls, **own))
+        found = self._law
+        assert found is not None
+        return found
 
     @property
     def linearization(self) -> OwnFunction:

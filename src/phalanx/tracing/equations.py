@@ -281,6 +281,26 @@ class TracedRobot:
         return self._equations.robot._wrenches(given, lambda value, where: scalars_of(value, (6,), where))
 
 
+def traced_call_of(call: Call, optional: Sequence[str] = ()) -> tuple[Trace, Equations]:
+    """A function of a robot, or a derivative of one, on symbols of its inputs, and what adds to its graph."""
+    mode, graph = call.algorithm.derivative, Graph()
+    plain = replace(call, algorithm=replace(call.algorithm, derivative="")) if mode else call
+    equations = Equations(call.robot, graph)
+    sizes = {**plain.function.inputs, **{name: call.function.optional[name] for name in optional}}
+    known = {name: symbols(graph, name, plain.sizes(size)) for name, size in sizes.items()}
+    given = {name: known.pop(name) for name in plain.function.inputs}
+    made = equations.run(plain, list(given.values()), known)
+    arrays = made if isinstance(made, tuple) else (made,)
+    results = {
+        name: np.asarray(a, dtype=object) for name, a in zip(plain.output_sizes(), arrays, strict=True)
+    }
+    trace = Trace(call.robot, call.function.name, given, frozenset({"q"}), results, Structure())
+    if mode:
+        groups = [tuple(given)] if mode == "jvp" else [tuple(results), tuple(given)]
+        trace = getattr(trace, mode)(*groups)
+    return replace(trace, symbols={**trace.symbols, **known}), equations
+
+
 def _numbers(x: Scalar) -> tuple[int, ...]:
     """The number of a result, and of what it is the negative of: sums use that with the opposite sign."""
     return (x.number, x.args[0].number) if x.op is NEG and x.args[0].op is not INPUT else (x.number,)

@@ -35,6 +35,7 @@ def traced(robot: Robot, function: Callable[..., Any], sizes: Mapping[str, Any])
             f"function: got {shown(function)}, expected a Python function such as f(q, robot)."
         )
     where = f"function {name_of(function)}"
+    sizes = {**_declared(robot, function), **sizes}
     shapes, positional, by_name = _arguments(robot, function, sizes, where)
     if not any(map(prod, shapes.values())):
         raise PhalanxError(
@@ -64,6 +65,15 @@ def traced(robot: Robot, function: Callable[..., Any], sizes: Mapping[str, Any])
     return Trace(robot, name, inputs, configurations, results, structure, keywords)
 
 
+def _declared(robot: Robot, function: Any) -> dict[str, Any]:
+    """The sizes that a law of `px.control` states itself: of its controls and of its parameters."""
+    own = [getattr(function, name, None) for name in ("controls", "parameters")]
+    if not all(callable(x) for x in own) or isinstance(function, type):
+        return {}
+    controls, parameters = own
+    return {"u": controls(robot), **parameters(robot)}  # type: ignore[misc]
+
+
 def _like(size: Any) -> str:
     return size if isinstance(size, str) else ""
 
@@ -74,7 +84,7 @@ def _results(found: Any, where: str, function: Any) -> tuple[Structure, dict[str
     names = unique(structure.paths())
     if not leaves:
         raise PhalanxError(f"{where} returns {shown(found)}, expected arrays{defined_at(function)}.")
-    label = f"{where}: its result"
+    label = f"{where}{defined_at(function)}: its result"
     results = {
         name: scalars_of(leaf, None, label if structure.is_array else f'{label} "{name}"')
         for name, leaf in zip(names, leaves, strict=True)
