@@ -108,7 +108,8 @@ def recommend(
     how, margin = "predicted", MARGIN if served(auto) == "native" else _NOISE
     if batch == 1 and robot.nv > ANY:  # in narrow code of its own, which the unit costs do not cover
         found, how, margin = _timed_near(found, kind), "measured", _NOISE
-    alone, shared = {label(call): seconds for call, seconds in found}, {}
+    alone = {label(call): seconds for call, seconds in found}
+    shared: dict[str, float] = {}
     if batch == 1 and count > 1 and kind == np.float64:
         found, shared = _on_threads(found, count)
     predicted = {label(call): seconds for call, seconds in found}
