@@ -96,3 +96,17 @@ def test_no_bar_reaches_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: 
 def test_an_unknown_robot_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "no_such_robot"]) == 2
     assert "no built-in robot" in capsys.readouterr().err
+
+
+def test_threads_have_columns_of_their_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(module, "wall_times", lambda jobs: dict.fromkeys(jobs, 1e-6))
+    assert main(["compare", "two_link", "--batch", "16", "--threads", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "one thread and 2" in text
+    row = next(line for line in text.splitlines() if line.startswith("> cartesian_tensor"))
+    assert "62.5 ns" in row
+    assert "–" in row  # of one state, threads share nothing
+    assert max(map(len, text.splitlines())) <= 80

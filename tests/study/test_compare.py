@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.dispatch import choose
+from phalanx.dispatch import choose, resolve
 from phalanx.program.task import Call
 from phalanx.study import compare as module
 from phalanx.study.accuracy import exact_result, has_long_floats, largest_error, longdouble_result
-from phalanx.study.calibration import timed
+from phalanx.study.calibration import shared_state, timed
 from phalanx.study.compare import compare
 
 
@@ -216,3 +216,29 @@ def test_a_robot_without_joints_has_nothing_to_compare(function: str) -> None:
 def test_a_name_is_no_robot(explain: Callable[..., Any]) -> None:
     with pytest.raises(px.PhalanxError, match=r"got 'panda', expected a Robot; px\.load"):
         explain("panda", "inverse_dynamics")
+
+
+def _called(jobs: dict[Any, Callable[[], Any]]) -> dict[Any, float]:
+    """Each job once; no clock."""
+    for run in jobs.values():
+        run()
+    return dict.fromkeys(jobs, 1e-3)
+
+
+def test_several_threads_have_times_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "wall_times", _called)
+    rows = [r for r in px.compare(px.load("two_link"), "mass_matrix", batch=50, threads=2) if not r.refused]
+    native = [r for r in rows if r.backend == "native"]
+    assert native
+    assert all(r.threads == 2 and r.per_state_on_threads == 1e-3 / 50 for r in native)
+    assert all(np.isnan(r.one_state_on_threads) for r in rows)  # too short to be shared
+    with pytest.raises(px.PhalanxError, match="compare: threads: got 0, expected a positive integer"):
+        px.compare(px.load("two_link"), "mass_matrix", threads=0)
+
+
+def test_one_state_of_a_long_chain_is_timed_on_threads() -> None:
+    call = resolve(px.chain(300), "inverse_dynamics", ("lathrop", {"segments": 48}))
+    run = shared_state(call, 3)
+    assert run is not None
+    run()
+    assert shared_state(resolve(px.chain(300), "inverse_dynamics", "lathrop"), 3) is None

@@ -165,3 +165,38 @@ def test_one_state_of_a_long_chain_is_recommended_what_auto_takes(function: str)
     found = recommend(robot, function, batch=1)
     assert found.algorithm == found.auto == "partition"
     assert recommend(robot, function, batch=64).auto != "partition"
+
+
+# ------------------------------------------------------------------- threads
+
+
+def test_threads_share_a_large_batch_and_leave_a_small_one_to_one() -> None:
+    robot = px.load("ur5")
+    large, small = (recommend(robot, "inverse_dynamics", batch=n, threads=2) for n in (1_000_000, 64))
+    assert (large.threads, small.threads) == (2, 1)
+    assert large.reason.endswith("2 threads share the batch.")
+    assert small.reason.endswith("before another one would be awake.")
+    assert recommend(robot, "inverse_dynamics", batch=64).reason in small.reason
+    with pytest.raises(px.PhalanxError, match="recommend: threads: got 0, expected a positive integer"):
+        recommend(robot, "inverse_dynamics", threads=0)
+
+
+@pytest.mark.parametrize(("shared", "threads"), [(0.5, 2), (0.99, 1)])
+def test_threads_share_one_state_where_they_are_faster(
+    shared: float, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = px.chain(256)
+    # No clock: a state takes a microsecond on one thread.
+    monkeypatch.setattr(module, "_timed_near", lambda found, _: [(call, 1e-6) for call, _ in found])
+    monkeypatch.setattr(module, "_predictions", lambda auto, *_: [(auto, 1e-6)])
+    monkeypatch.setattr(module, "wall_times", lambda jobs: dict.fromkeys(jobs, shared * 1e-6))
+    found = recommend(robot, "inverse_dynamics", batch=1, threads=2)
+    assert found.threads == threads
+    if threads == 2:
+        assert found.choice == ("partition", {"segments": 16})
+        assert "2 threads share the state: 500 ns in a loop, 0.50 of the time of one" in found.reason
+        kernel = robot.kernel("inverse_dynamics", found.choice, batch=1)
+        assert "up to 2 threads share a state" in kernel.form or "threads share a state" in kernel.form
+    else:
+        assert found.is_auto
+        assert "nothing that threads could share" in found.reason

@@ -22,6 +22,7 @@ phalanx compare arm.urdf --function forward_dynamics --batch 64
 phalanx compare puma560 --function mass_matrix --plot puma560.png
 phalanx compare panda --function inverse_dynamics_derivatives
 phalanx compare ur5 --processors 4 --json
+phalanx compare ur5 --batch 100000 --threads 2
 """
 
 
@@ -33,6 +34,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processors", type=positive_integer, default=8, metavar="P", help="to predict for (default: 8)"
     )
+    parser.add_argument(
+        "--threads",
+        type=positive_integer,
+        default=1,
+        metavar="T",
+        help="measure on so many, too (default: 1)",
+    )
     parser.add_argument("--plot", metavar="FILE", help="save a picture too (.png, .pdf or .svg)")
 
 
@@ -42,8 +50,16 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         require_drawable(args.plot)
     frame = frame_of(args, robot, args.function)
-    rows = compare(robot, args.function, batch=args.batch, processors=args.processors, frame=frame)
-    title = f"{args.function} of {printable(robot.name)} ({robot.nv} degrees of freedom), one thread"
+    rows = compare(
+        robot,
+        args.function,
+        batch=args.batch,
+        processors=args.processors,
+        frame=frame,
+        threads=args.threads,
+    )
+    count = "one thread" if args.threads == 1 else f"one thread and {args.threads}"
+    title = f"{args.function} of {printable(robot.name)} ({robot.nv} degrees of freedom), {count}"
     if args.plot:
         from ..study.figures import comparison
 
@@ -60,6 +76,8 @@ def _table(rows: list[Comparison], batch: int) -> list[str]:
     shown = [r for r in rows if not r.refused]
     processors = shown[0].processors if shown else 1
     head = ["algorithm", "ops", "path", f"on {processors}", "build", "1 state", f"of {batch:,}", "error"]
+    if shown and shown[0].threads > 1:
+        return _on_threads(shown, batch)
     cells = [
         [
             ("> " if r.recommended else "  ") + _name(r) + ("" if r.backend == "native" else " (numpy)"),
@@ -76,6 +94,27 @@ def _table(rows: list[Comparison], batch: int) -> list[str]:
     return table(head, cells, align="<>>>>>>>", width=terminal_width())
 
 
+def _on_threads(rows: list[Comparison], batch: int) -> list[str]:
+    """Times on one thread and on several; one state alone has no batch."""
+    count = f"{rows[0].threads} thr."
+    head = ["algorithm", "1 state", count]
+    cells = [
+        [
+            ("> " if r.recommended else "  ") + _name(r) + ("" if r.backend == "native" else " (numpy)"),
+            _time(r.one_state),
+            _time(r.one_state_on_threads),
+        ]
+        for r in rows
+    ]
+    if batch > 1:
+        head += [f"of {batch:,}", count]
+        for cell, r in zip(cells, rows, strict=True):
+            cell += [_time(r.per_state), _time(r.per_state_on_threads)]
+    for cell, r in zip(cells, rows, strict=True):
+        cell.append(f"{r.error:.0e}")
+    return table([*head, "error"], cells, align="<" + ">" * len(head), width=terminal_width())
+
+
 def _name(row: Comparison) -> str:
     options = " ".join(f"{k}={v}" for k, v in row.options.items())
     return row.algorithm + (f" {options}" if options else "")
@@ -85,8 +124,11 @@ def _notes(rows: list[Comparison]) -> list[str]:
     """The recommendation with its reason, what the columns mean, and which algorithms are missing."""
     reason = next(r.reason for r in rows if r.recommended)
     processors = next(r.processors for r in rows if not r.refused)
+    threads = next(r.threads for r in rows if not r.refused)
     columns = (
-        "ops: operations of the kernel; path: those along its critical path; "
+        f"Times per state, alone and in the batch, on one thread and on {threads}; –: threads share no state."
+        if threads > 1
+        else "ops: operations of the kernel; path: those along its critical path; "
         f"on {processors}: predicted gain of {processors} processors over one with the fewest operations. "
         "Times per state: alone, in the batch."
     )

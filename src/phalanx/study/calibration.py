@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import math
+import statistics
 import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, astuple, dataclass, fields
@@ -24,7 +25,7 @@ import numpy as np
 
 from ..arrays import empty_result
 from ..backends.base import backend
-from ..dispatch import resolve
+from ..dispatch import compute, resolve, serving
 from ..files import write_chunks
 from ..io.generators import chain, tree
 from ..program.task import Call
@@ -227,6 +228,40 @@ def sample(call: Call, batch: int, dtype: Any = np.float64) -> Sample:
 def job(call: Call, states: Sample, name: str = "native") -> Callable[[], Any]:
     """A call on a backend, ready to be timed."""
     return backend(name).job(call, states.inputs, states.outs)
+
+
+def shared_state(call: Call, threads: int) -> Callable[[], Any] | None:
+    """One state that so many threads share, ready to be timed; None if one thread computes it."""
+    if call.frame is not None or serving(call).name != "native":
+        return None
+    kernel = call.robot.kernel(call.algorithm.function, (call.algorithm.name, dict(call.options)), batch=1)
+    if "threads share a state" not in kernel.form:
+        return None
+    state = call.robot.random_state(rng=0)[: len(call.function.inputs)]
+    bound: Callable[[], Any] = kernel.bind(*state, out=np.asarray(kernel(*state)), threads=threads)
+    return bound
+
+
+def batch_on_threads(call: Call, batch: int, threads: int) -> Callable[[], Any]:
+    """A batch on up to so many threads, ready to be timed."""
+    states = sample(call, batch)
+    return lambda: compute(call, states.inputs, {}, runner=serving(call), threads=threads)
+
+
+def wall_times(
+    jobs: Mapping[Key, Callable[[], Any]], *, rounds: int = 9, burst: float = 2e-3
+) -> dict[Key, float]:
+    """The median over rounds of the least wall time of each job, one job after another."""
+    seconds: dict[Key, list[float]] = {key: [] for key in jobs}
+    for _ in range(rounds):
+        for key, run in jobs.items():
+            run()
+            least, end = math.inf, time.perf_counter() + burst
+            while (start := time.perf_counter()) < end:
+                run()
+                least = min(least, time.perf_counter() - start)
+            seconds[key].append(least)
+    return {key: statistics.median(found) for key, found in seconds.items()}
 
 
 def timed(

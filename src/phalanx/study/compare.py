@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..algorithms import Algorithm, algorithms, functions_algorithms
-from ..backends.base import backend
+from ..backends.base import backend, positive
 from ..dispatch import ANY, choose, compute, resolve
 from ..errors import PhalanxError
 from ..program.analyses.cost import Cost
@@ -19,7 +20,7 @@ from ..program.task import Call
 from ..progress import steps
 from ..robot.robot import Robot, require_robot
 from .accuracy import largest_error, longdouble_result
-from .calibration import Sample, job, sample, timed
+from .calibration import Sample, batch_on_threads, job, sample, shared_state, timed, wall_times
 from .machines import pram
 from .recommend import IN_TURNS, best_of, duration, label, reason, recommend, served
 from .schedule import place, task_graph
@@ -34,9 +35,10 @@ class Comparison:
 
     `one_state` and `per_state` are measured, alone and in the batch; `predicted` is per state of the
     batch. `speedup` is what `processors` would gain over one that takes the algorithm with the least
-    operations. `chosen` marks the choice of "auto" for this batch. `recommended` marks the shortest measured
-    time per state among errors like those of "auto", which is left for a tenth or more only; with its reason.
-    Where an algorithm refuses the robot, the reason is the short form of `refused`.
+    operations. With several `threads`, the times on all of them are beside those on one; not a number where
+    threads share no state. `chosen` marks the choice of "auto" for this batch. `recommended` marks the
+    shortest measured time per state among errors like those of "auto", which is left for a tenth or more
+    only; with its reason. Where an algorithm refuses the robot, the reason is the short form of `refused`.
     """
 
     algorithm: str
@@ -51,6 +53,9 @@ class Comparison:
     prepare: float = float("nan")
     one_state: float = float("nan")
     per_state: float = float("nan")
+    threads: int = 1
+    one_state_on_threads: float = float("nan")
+    per_state_on_threads: float = float("nan")
     error: float = float("nan")
     chosen: bool = False
     recommended: bool = False
@@ -59,15 +64,22 @@ class Comparison:
 
 
 def compare(
-    robot: Robot, function: str, *, batch: int = 4096, processors: int = 8, frame: str | None = None
+    robot: Robot,
+    function: str,
+    *,
+    batch: int = 4096,
+    processors: int = 8,
+    frame: str | None = None,
+    threads: int | None = None,
 ) -> list[Comparison]:
     """All algorithms of a function on a robot, the fastest on a batch first, refusals last.
 
     Errors are relative to the largest entry of a state, against the reference in extended precision.
-    Times are of one thread, with interleaved runs of all algorithms. `frame` is that of functions which
-    take one.
+    Times are of one thread, with interleaved runs of all algorithms; with `threads`, one state and the batch
+    are measured on so many as well. `frame` is that of functions which take one.
     """
     functions_algorithms(function)
+    count = 1 if threads is None else positive(threads, "compare: threads")
     require_robot(robot, "compare")
     if not robot.nv:
         raise PhalanxError(f'compare: robot "{robot.name}" has no degree of freedom; nothing to compare.')
@@ -85,6 +97,8 @@ def compare(
         call = resolve(robot, function, advice.choice, frame)
         calls[label(call)] = call
     measured = _measured(calls, batch, processors)
+    if count > 1:
+        _add_times_on_threads(measured, calls, batch, count)
     auto = calls[advice.auto]
     best, why = _best(calls, measured, auto, batch)
     rows += [
@@ -180,6 +194,23 @@ def _add_times(found: dict[str, dict[str, Any]], jobs: dict[tuple[str, int], Any
             found[name]["one_state"] = best
         if count == max(c for n, c in jobs if n == name):
             found[name]["per_state"] = best / count
+
+
+def _add_times_on_threads(
+    found: dict[str, dict[str, Any]], calls: dict[str, Call], batch: int, threads: int
+) -> None:
+    """Time one state and the batch on several threads, by the clock on the wall."""
+    jobs: dict[tuple[str, str], Callable[[], Any]] = {}
+    for name, call in calls.items():
+        found[name]["threads"] = threads
+        if found[name]["backend"] != "native":
+            continue
+        if run := shared_state(call, threads):
+            jobs[name, "one_state_on_threads"] = run
+        if batch > 1:
+            jobs[name, "per_state_on_threads"] = batch_on_threads(call, batch, threads)
+    for (name, what), seconds in wall_times(jobs).items():
+        found[name][what] = seconds / (batch if what == "per_state_on_threads" else 1)
 
 
 def _build_seconds(call: Call) -> float:

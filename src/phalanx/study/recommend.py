@@ -18,6 +18,8 @@ import numpy as np
 
 from ..algorithms import algorithms, functions_algorithms
 from ..arrays import float_type
+from ..backends.base import positive
+from ..backends.native.threads import is_brief
 from ..dispatch import ANY, choose, compute, resolve, serving
 from ..errors import PhalanxError, printable, shown
 from ..program.task import Call
@@ -25,7 +27,7 @@ from ..progress import steps
 from ..robot.robot import Robot
 from ..typing import FloatType
 from .accuracy import has_long_floats, largest_error, longdouble_result
-from .calibration import calibration, job, sample, timed
+from .calibration import calibration, job, sample, shared_state, timed, wall_times
 from .workload import workload
 
 # Checked by benchmarks/recommendations.py.
@@ -51,8 +53,9 @@ class Recommendation:
     """The algorithm to use, the reason, and the seconds per state predicted for it and for all others.
 
     `auto` is what algorithm="auto" takes. Predictions are for one thread; one state of a robot with more
-    than 64 degrees of freedom is timed instead. The keys of `predicted` are names of algorithms, with options
-    where these are not the defaults.
+    than 64 degrees of freedom is timed instead, on all threads that the recommendation is for. The keys of
+    `predicted` are names of algorithms, with options where these are not the defaults. `threads` is how many
+    of the threads are worth using.
     """
 
     robot: str
@@ -65,6 +68,7 @@ class Recommendation:
     auto: str
     reason: str
     predicted: Mapping[str, float]
+    threads: int = 1
 
     @property
     def is_auto(self) -> bool:
@@ -87,23 +91,34 @@ def recommend(
     dtype: FloatType = "float64",
     *,
     frame: str | None = None,
+    threads: int | None = None,
 ) -> Recommendation:
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
     It may be another one than algorithm="auto" takes, which knows nothing of this machine and little of the
     batch: see `is_auto`, and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is
     the choice of "auto". The first call on a machine measures it for some seconds. `frame` is that of
-    functions which take one.
+    functions which take one. With several `threads` the reason says whether they are worth
+    waking; None is one.
     """
     kind = _checked(function, batch, dtype)
+    count = 1 if threads is None else positive(threads, "recommend: threads")
     auto = resolve(robot, function, choose(robot, function, int(batch)).name, frame)
     found = _predictions(auto, batch, kind)
     how, margin = "predicted", MARGIN if served(auto) == "native" else _NOISE
     if batch == 1 and robot.nv > ANY:  # in narrow code of its own, which the unit costs do not cover
         found, how, margin = _timed_near(found, kind), "measured", _NOISE
+    alone = {label(call): seconds for call, seconds in found}
+    shared: dict[str, float] = {}
+    if batch == 1 and count > 1 and kind == np.float64:
+        found, shared = _on_threads(found, count)
     predicted = {label(call): seconds for call, seconds in found}
     eps = float(np.finfo(kind).eps)
     best, remark = best_of(found, auto, margin, eps, lambda call: _errors(call, auto, kind))
+    why = reason(best, auto, predicted, batch, remark, how, margin)
+    used, remark = 1, ""
+    if count > 1:
+        used, remark = _worth(best, batch, count, alone, shared)
     return Recommendation(
         robot.name,
         function,
@@ -113,9 +128,62 @@ def recommend(
         dict(best.options),
         served(best),
         auto.algorithm.name,
-        reason(best, auto, predicted, batch, remark, how, margin),
+        why + remark,
         dict(sorted(predicted.items(), key=lambda item: item[1])),
+        used,
     )
+
+
+def _on_threads(
+    found: list[tuple[Call, float]], threads: int
+) -> tuple[list[tuple[Call, float]], dict[str, float]]:
+    """All calls with their seconds, shortened where threads share a state; and the seconds of those shared.
+
+    Where threads can only share more segments than the default, that is a call of its own.
+    """
+    limit = _NEAR * min(seconds for _, seconds in found)
+    jobs, more = {}, {}
+    for call, seconds in found:
+        if seconds > limit:
+            continue
+        if run := shared_state(call, threads):
+            jobs[label(call)] = run
+        elif (other := _in_more_segments(call, threads)) and (run := shared_state(other, threads)):
+            jobs[label(other)], more[label(other)] = run, other
+    times = wall_times(jobs) if jobs else {}
+    known = [(call, min(seconds, times.get(label(call), seconds))) for call, seconds in found]
+    return [*known, *((other, times[name]) for name, other in more.items())], times
+
+
+def _in_more_segments(call: Call, threads: int) -> Call | None:
+    """A call whose default are fewer segments than threads could share, with enough of them."""
+    robot, algorithm = call.robot, call.algorithm
+    lanes = 8  # of the widest registers, as in the default number of segments
+    if robot.nv < 2 * lanes * lanes * threads or "segments" in dict(call.options):
+        return None
+    try:
+        options = {**dict(call.options), "segments": lanes * threads}
+        return resolve(robot, algorithm.function, (algorithm.name, options), call.frame)
+    except PhalanxError:  # it has none, or not of this robot
+        return None
+
+
+def _worth(
+    best: Call, batch: int, threads: int, alone: Mapping[str, float], shared: Mapping[str, float]
+) -> tuple[int, str]:
+    """How many threads are worth using, and a sentence about it."""
+    name = label(best)
+    if batch > 1:
+        if served(best) != "native" or is_brief(batch, alone[name]):
+            return 1, " One thread computes the batch before another one would be awake."
+        return threads, f" {threads} threads share the batch."
+    if name not in shared:
+        return 1, " One thread computes the state: this form has nothing that threads could share."
+    one, both = alone.get(name, min(alone.values())), shared[name]
+    ratio = f"{duration(both)} in a loop, {both / one:.2f} of the time of one thread"
+    if both * IN_TURNS <= one:
+        return threads, f" {threads} threads share the state: {ratio}."
+    return 1, f" One thread computes the state, since {threads} would take {ratio}."
 
 
 def best_of(

@@ -11,20 +11,16 @@ efficiency (Eager, Zahorjan, Lazowska 1989, "Speedup versus efficiency in parall
 from __future__ import annotations
 
 import os
-import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..algorithms import FUNCTIONS, algorithms
+from ..algorithms import algorithms
 from ..dispatch import choose, resolve
 from ..errors import PhalanxError, shown
 from ..progress import steps
 from ..robot.robot import Robot, require_robot
-from .calibration import job, sample
+from .calibration import job, sample, shared_state, wall_times
 from .machines import cores, pram, whole
 from .recommend import duration
 from .schedule import place, task_graph
@@ -271,38 +267,23 @@ def _measured(robot: Robot, function: str, frame: str | None) -> tuple[OneState,
     if alone != serial:
         ways[host().lanes(8), 1, alone] = ready(alone)
         ways |= {(host().lanes(8), p, alone): run for p, run in _on_cores(robot, function, frame)}
-    times = _in_turns(ways)
+    times = wall_times(ways)
     return tuple(OneState(lanes, count, name, t) for (lanes, count, name), t in times.items())
 
 
 def _on_cores(robot: Robot, function: str, frame: str | None) -> Iterator[tuple[int, Callable[[], Any]]]:
     """One state on two cores and on all of them, where threads can share it."""
-    kernel = None if frame is not None else robot.kernel(function, batch=1)
-    if kernel is None or "threads share a state" not in kernel.form:
+    if frame is not None:
         return
-    state = robot.random_state(rng=0)[: len(FUNCTIONS[function].inputs)]
-    out = np.asarray(kernel(*state))
+    choice = choose(robot, function, 1)
     for p in sorted({min(2, core_count()), core_count()} - {1}):
-        yield p, kernel.bind(*state, out=out, threads=p)
+        if run := shared_state(resolve(robot, function, choice.name), p):
+            yield p, run
 
 
 def core_count() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _in_turns(jobs: dict[Any, Callable[[], Any]], rounds: int = 9, burst: float = 2e-3) -> dict[Any, float]:
-    """The median over rounds of the least wall time of each job, one job after another."""
-    seconds: dict[Any, list[float]] = {key: [] for key in jobs}
-    for _ in range(rounds):
-        for key, run in jobs.items():
-            run()
-            least, end = np.inf, time.perf_counter() + burst
-            while (start := time.perf_counter()) < end:
-                run()
-                least = min(least, time.perf_counter() - start)
-            seconds[key].append(least)
-    return {key: statistics.median(found) for key, found in seconds.items()}
 
 
 def between_cores() -> float | None:

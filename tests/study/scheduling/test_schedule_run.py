@@ -227,3 +227,19 @@ def test_segments_exchange_only_what_passes_the_cut() -> None:
     assert len(execution_plan(s).messages) < len(execution_plan(listed).messages) / 3
     with pytest.raises(px.PhalanxError, match="pram: assignment is 'paper'"):
         px.machines.pram(2, assignment="paper")
+
+
+@pytest.mark.parametrize(("block", "in_flight"), [(1, 1), (1, 7), (8, 2), (8, 3), (64, 1000)])
+def test_overlapping_blocks_give_the_same_bits(block: int, in_flight: int) -> None:
+    # Every block passes from worker to worker and back.
+    robot = px.chain(12)
+    machine = px.machines.pram(3, assignment="segments")
+    s = px.schedule(robot, "inverse_dynamics", machine=machine, granularity="equation")
+    states = robot.random_state((131,), rng=4)
+    wanted = robot.inverse_dynamics(*states)
+    alone = s.run(*states, block=block, in_flight=1).result
+    agree(alone, wanted, 1e-13)
+    run = s.run(*states, block=block, in_flight=in_flight, repeats=3)
+    np.testing.assert_array_equal(run.result, alone)
+    assert sorted(t.task for t in run.timeline) == sorted(t.task for t in s.tasks)
+    assert all(t.start <= t.end for t in run.timeline)

@@ -31,7 +31,7 @@ from .loop import attributes, runtime_text
 
 KINDS = ("receive", "compute", "send")
 _SIZE, _LINE = 8, 64
-_FIELDS = 19  # of a worker in `runtime/mailboxes.ll`
+_FIELDS = 20  # of a worker in `runtime/mailboxes.ll`
 _HEAD = 2  # times in front of those of the steps: begin, end
 # Polls of a word before the core is yielded: some microseconds where every worker has a core of its own.
 _PATIENT, _POLITE, _FEW = 2000, 20, 4
@@ -138,8 +138,8 @@ class SharedLayout:
         sizes["mail"] = self.ring * self.vectors * self.words * self.lanes * _SIZE
         for k, row in enumerate(self.rows):
             sizes[f"row{k}"] = self.states * row * _SIZE
-        for p, w in enumerate(self.workers):
-            sizes[f"times{p}"] = (_HEAD + len(w.steps)) * 8
+        for p in range(len(self.workers)):
+            sizes[f"times{p}"] = self.moments(p) * 8
         found, at = {}, 0
         for name, size in sizes.items():
             found[name] = at
@@ -155,8 +155,12 @@ class SharedLayout:
         return self.array(memory, f"row{k}", (self.states, self.rows[k]))
 
     def times(self, memory: Any, p: int) -> np.ndarray:
-        """Nanoseconds: begin and end of a worker, then the end of each step in the last block."""
-        return self.array(memory, f"times{p}", (_HEAD + len(self.workers[p].steps),), np.int64)
+        """Nanoseconds: begin and end of a worker, then begin and end of each step in the last block."""
+        return self.array(memory, f"times{p}", (self.moments(p),), np.int64)
+
+    def moments(self, p: int) -> int:
+        """How many times a worker notes."""
+        return _HEAD + 2 * len(self.workers[p].steps)
 
     def give_up(self, memory: Any) -> None:
         """Make every worker that waits for a message return."""
@@ -172,7 +176,7 @@ class Worker:
         self.layout, self.number, self.memory = layout, number, memory
         self.loaded, self.addresses = loaded, loaded.addresses
         width = layout.lanes * _SIZE
-        size = max(own.locals * width * layout.vectors, 1) + _LINE
+        size = max(own.locals * width * layout.vectors * layout.ring, 1) + _LINE
         self._locals = np.zeros(size, np.uint8)
         local = -(-self._locals.ctypes.data // _LINE) * _LINE
         self._rows = np.array([base + at[f"row{k}"] for k in range(len(layout.rows))], np.int64)
@@ -187,6 +191,8 @@ class Worker:
         fields += [base + at["mail"], base + at["words"], base + at["control"], layout.blocks, layout.vectors]
         fields += [layout.lanes, own.locals * width, layout.words * width, layout.ring, number]
         fields += [len(layout.workers), spins, base + at[f"times{number}"], 0, layout.messages]
+        self._positions = np.zeros(layout.ring, np.int64)
+        fields.append(self._positions.ctypes.data)
         assert len(fields) == _FIELDS
         self.fields = np.array(fields, np.int64)
         self._work = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.addresses["work"])
@@ -221,7 +227,7 @@ def round_trip(turns: int = 64, repeats: int = 9) -> float:
     """
     back_and_forth = [[(("send", "receive")[(k + p) % 2], k) for k in range(2 * turns)] for p in range(2)]
     workers = tuple(WorkerSteps(tuple(steps), 0) for steps in back_and_forth)
-    layout = SharedLayout((), 0, workers, 2 * turns, 1, 1, 1, 8, 2)
+    layout = SharedLayout((), 0, workers, 2 * turns, 1, 1, 1, 8, 1)  # one block at a time
     loaded, memory = load_workers(workers_ir([[], []], 1), (0, 0)), aligned_memory(layout.offsets["end"])
     pair = [Worker(loaded, layout, p, memory) for p in range(2)]
     least = np.inf

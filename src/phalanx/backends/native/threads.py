@@ -87,6 +87,11 @@ def _called(count: int) -> int:
     return count
 
 
+def is_brief(rows: int, seconds: float) -> bool:
+    """Whether so many rows of so many seconds each are done before another thread would be awake."""
+    return rows * seconds < _WORTH
+
+
 class Throughput:
     """Seconds that a kernel takes for a row on one thread, at best; unknown before a large batch."""
 
@@ -100,7 +105,7 @@ class Throughput:
 
     def is_brief(self, rows: int) -> bool:
         """Whether so many rows are known to be done before another thread would be awake."""
-        return rows * self.seconds < _WORTH
+        return is_brief(rows, self.seconds)
 
     def grain(self, rows: int, threads: int, size: int) -> int:
         """How many rows a thread takes at once, so few that loads balance; a number has `size` bytes."""

@@ -97,7 +97,15 @@ class CompiledSchedule:
         rows = (*code.inputs.values(), *code.outputs.values())
         count = len(code.inputs)
         return SharedLayout(
-            rows, count, steps, len(self.plan.messages), self.plan.words, self.lanes, vectors, blocks, ring
+            rows,
+            count,
+            steps,
+            len(self.plan.messages),
+            self.plan.words,
+            self.lanes,
+            vectors,
+            blocks,
+            min(ring, blocks),
         )
 
 
@@ -218,12 +226,9 @@ def _timeline(schedule: Schedule, plan: ExecutionPlan, times: Sequence[np.ndarra
     known: Mapping[int, PlacedTask] = {t.task: t for t in schedule.tasks}
     found = []
     for w, t in zip(plan.workers, times, strict=True):
-        before = None
-        for step, end in zip(w.steps, t[2:].tolist(), strict=True):
-            start, before = before, end
+        for step, (start, end) in zip(w.steps, t[2:].reshape(-1, 2).tolist(), strict=True):
             if step.kind != "compute" or not step.tasks:
                 continue
-            start = int(t[0]) if start is None else start
             weights = [max(known[k].end - known[k].start, 1e-12) for k in step.tasks]
             scale, at = (end - start) / sum(weights), float(start)
             for k, weight in zip(step.tasks, weights, strict=True):

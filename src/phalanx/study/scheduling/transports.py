@@ -226,10 +226,11 @@ class _Rank:
         """All blocks; nanoseconds from the begin of this rank, whose clock others need not share."""
         begun = time.perf_counter_ns()
         steps = self.layout.workers[self.worker.number].steps
-        times = np.zeros(2 + len(steps), np.int64)
+        times = np.zeros(self.layout.moments(self.worker.number), np.int64)
         for block in range(self.layout.blocks):
             sent = []
             for k, (kind, number) in enumerate(steps):
+                times[2 + 2 * k] = time.perf_counter_ns() - begun
                 if kind == "compute":
                     self.worker.compute(number, block)
                 elif kind == "send":
@@ -238,7 +239,7 @@ class _Rank:
                     sent.append((content, self.world.comm.Isend(content, self.rank_of[m.receiver], number)))
                 else:
                     self._receive(number)
-                times[2 + k] = time.perf_counter_ns() - begun
+                times[3 + 2 * k] = time.perf_counter_ns() - begun
             for _, request in sent:
                 self.world.wait(request, _RUN, "the receipt of a message")
         times[1] = time.perf_counter_ns() - begun

@@ -6,16 +6,19 @@
 ; Every message has a word of its own, which says for which block of states the numbers in its mailbox are. The sender
 ; writes the numbers and then the word (release); the receiver reads the word (acquire) until it is there, then the
 ; numbers. Mailboxes of some blocks in a row lie in a ring: a worker starts a block when all workers have ended the one
-; whose mailboxes it will write. Words with a dollar sign are filled in by mailboxes.py.
+; whose mailboxes it will write. A worker whose oldest block waits for a message goes on with the next one, so that
+; chains of messages to and fro overlap; each block of the ring has local values and a position of its own.
+; Words with a dollar sign are filled in by mailboxes.py.
 
 ; steps, their number, rows of inputs and outputs, local values, mailboxes, words of messages, control, blocks, vectors
 ; in a block, states in a vector, bytes of local values and of mailboxes of a vector, ring, own number, workers, spins,
-; times, first block, messages
-%worker = type { ptr, i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, ptr, i64, i64 }
+; times, first block, messages, positions in the blocks of the ring
+%worker = type { ptr, i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, ptr, i64, i64, ptr }
 %step = type { i64, i64, ptr }                              ; 0 receive, 1 compute, 2 send; message; segment
 
 declare i32 @sched_yield()
 declare i32 @clock_gettime(i32, ptr)
+declare i64 @llvm.smin.i64(i64, i64)
 $declarations
 
 ; Nanoseconds of a clock that only goes forwards.
@@ -106,41 +109,79 @@ entry:
   %start.over = icmp ne i64 %start.status, 0
   br i1 %start.over, label %over, label %begin
 begin:
+  %positions.at = getelementptr %worker, ptr %w, i64 0, i32 19
+  %positions = load ptr, ptr %positions.at
   %begun = call i64 @now()
   store i64 %begun, ptr %times
   %slot.words = mul i64 %messages, 64
   %slot.mail = mul i64 %vectors, %mail.bytes
+  %slot.locals = mul i64 %vectors, %local.bytes
+  %block.states = mul i64 %vectors, %lanes
+  %last = sub i64 %blocks, 1
+  %patience.at = alloca i64                                 ; less after a wait in vain: the core may have other work
+  store i64 %spins, ptr %patience.at
+  br label %oldest
+oldest:                                                     ; something has been done: the oldest block comes first
+  %old = phi i64 [ 0, %begin ], [ %old, %moved ], [ %old.next, %ended.block ]
+  %fresh = phi i64 [ 0, %begin ], [ %fresh.now, %moved ], [ %fresh.now, %ended.block ]
+  %patience = load i64, ptr %patience.at
+  %patience.twice = mul i64 %patience, 2
+  %patience.next = call i64 @llvm.smin.i64(i64 %patience.twice, i64 %spins)
+  store i64 %patience.next, ptr %patience.at
+  br label %scan
+scan:
+  %polls = phi i64 [ %patience, %oldest ], [ %polls.next, %spin ], [ $few, %yield ]
+  %fresh.then = phi i64 [ %fresh, %oldest ], [ %fresh.idle, %spin ], [ %fresh.idle, %yield ]
   br label %block
 block:
-  %b = phi i64 [ 0, %begin ], [ %b.next, %done ]
+  %b = phi i64 [ %old, %scan ], [ %b.next, %stuck ]
+  %fresh.here = phi i64 [ %fresh.then, %scan ], [ %fresh.now, %stuck ]
   %sequence = add i64 %first, %b
   %sequence.next = add i64 %sequence, 1
+  %slot = urem i64 %sequence, %ring
+  %position.at = getelementptr i64, ptr %positions, i64 %slot
+  %is.known = icmp slt i64 %b, %fresh.here
+  br i1 %is.known, label %inside, label %may.begin
+may.begin:
+  %in.flight = sub i64 %b, %old
+  %is.room = icmp slt i64 %in.flight, %ring
+  %is.block = icmp slt i64 %b, %blocks
+  %is.more = and i1 %is.room, %is.block
+  br i1 %is.more, label %free.from, label %idle
+free.from:
   %free = sub i64 %sequence.next, %ring
   br label %other
 other:                                                      ; all have ended the block whose mailboxes come next
-  %p = phi i64 [ 0, %block ], [ %p.next, %other.done ]
+  %p = phi i64 [ 0, %free.from ], [ %p.next, %other.done ]
   %other.offset = mul i64 %p, 64
   %other.at = getelementptr i8, ptr %done.all, i64 %other.offset
-  %other.status = call i64 @await(ptr %other.at, i64 %free, ptr %control, i64 %spins)
-  %other.over = icmp ne i64 %other.status, 0
-  br i1 %other.over, label %over, label %other.done
+  %other.ended = load atomic i64, ptr %other.at acquire, align 8
+  %is.free = icmp sge i64 %other.ended, %free
+  br i1 %is.free, label %other.done, label %idle
 other.done:
   %p.next = add i64 %p, 1
   %p.more = icmp slt i64 %p.next, %workers
-  br i1 %p.more, label %other, label %inside
+  br i1 %p.more, label %other, label %new
+new:
+  store i64 0, ptr %position.at
+  %fresh.new = add i64 %b, 1
+  br label %inside
 inside:
-  %slot = urem i64 %sequence, %ring
+  %fresh.now = phi i64 [ %fresh.here, %block ], [ %fresh.new, %new ]
   %words.offset = mul i64 %slot, %slot.words
   %words = getelementptr i8, ptr %words.all, i64 %words.offset
   %mail.offset = mul i64 %slot, %slot.mail
   %mail = getelementptr i8, ptr %mail.all, i64 %mail.offset
-  %block.states = mul i64 %vectors, %lanes
+  %locals.offset = mul i64 %slot, %slot.locals
+  %locals.slot = getelementptr i8, ptr %locals, i64 %locals.offset
   %state.first = mul i64 %b, %block.states
+  %is.timed = icmp eq i64 %b, %last
+  %k.first = load i64, ptr %position.at
   br label %step
 step:
-  %k = phi i64 [ 0, %inside ], [ %k.next, %timed ]
+  %k = phi i64 [ %k.first, %inside ], [ %k.next, %timed ]
   %k.any = icmp slt i64 %k, %count
-  br i1 %k.any, label %act, label %done
+  br i1 %k.any, label %act, label %through
 act:
   %step.at = getelementptr %step, ptr %steps, i64 %k
   %kind = load i64, ptr %step.at
@@ -148,12 +189,21 @@ act:
   %message = load i64, ptr %message.at
   %word.offset = mul i64 %message, 64
   %word = getelementptr i8, ptr %words, i64 %word.offset
+  %time.pair = mul i64 %k, 2
+  %time.number = add i64 %time.pair, 2
+  %time.at = getelementptr i64, ptr %times, i64 %time.number
+  br i1 %is.timed, label %time.before, label %choose
+time.before:
+  %moment.before = call i64 @now()
+  store i64 %moment.before, ptr %time.at
+  br label %choose
+choose:
   switch i64 %kind, label %compute [ i64 0, label %receive
                                      i64 2, label %send ]
 receive:
-  %status = call i64 @await(ptr %word, i64 %sequence.next, ptr %control, i64 %spins)
-  %is.over = icmp ne i64 %status, 0
-  br i1 %is.over, label %over, label %time
+  %found = load atomic i64, ptr %word acquire, align 8
+  %is.there = icmp sge i64 %found, %sequence.next
+  br i1 %is.there, label %time, label %through
 send:
   store atomic i64 %sequence.next, ptr %word release, align 8
   br label %time
@@ -166,27 +216,58 @@ vector:
   %v.states = mul i64 %v, %lanes
   %state = add i64 %state.first, %v.states
   %v.locals = mul i64 %v, %local.bytes
-  %locals.own = getelementptr i8, ptr %locals, i64 %v.locals
+  %locals.own = getelementptr i8, ptr %locals.slot, i64 %v.locals
   %v.mail = mul i64 %v, %mail.bytes
   %mail.own = getelementptr i8, ptr %mail, i64 %v.mail
   call void %segment(ptr %rows, i64 %state, ptr %locals.own, ptr %mail.own)
   %v.next = add i64 %v, 1
   %v.more = icmp slt i64 %v.next, %vectors
   br i1 %v.more, label %vector, label %time
-time:                                                       ; those of the last block stay
+time:                                                       ; of the last block: when a step begins and ends
+  br i1 %is.timed, label %time.after, label %timed
+time.after:
   %moment = call i64 @now()
-  %time.number = add i64 %k, 2
-  %time.at = getelementptr i64, ptr %times, i64 %time.number
-  store i64 %moment, ptr %time.at
+  %time.end = getelementptr i64, ptr %time.at, i64 1
+  store i64 %moment, ptr %time.end
   br label %timed
 timed:
   %k.next = add i64 %k, 1
   br label %step
-done:
-  store atomic i64 %sequence.next, ptr %done.own release, align 8
+through:                                                    ; to the end, or to a message that is not there
+  store i64 %k, ptr %position.at
+  %is.ended = icmp sge i64 %k, %count
+  %is.oldest = icmp eq i64 %b, %old
+  %is.retired = and i1 %is.ended, %is.oldest
+  br i1 %is.retired, label %ended.block, label %unended
+unended:
+  %is.moved = icmp ne i64 %k, %k.first
+  br i1 %is.moved, label %moved, label %stuck
+moved:
+  br label %oldest
+stuck:
   %b.next = add i64 %b, 1
-  %b.more = icmp slt i64 %b.next, %blocks
-  br i1 %b.more, label %block, label %end
+  br label %block
+ended.block:
+  store atomic i64 %sequence.next, ptr %done.own release, align 8
+  %old.next = add i64 %b, 1
+  %is.all = icmp sge i64 %old.next, %blocks
+  br i1 %is.all, label %end, label %oldest
+idle:                                                       ; every block waits: spin, then let others have the core
+  %fresh.idle = phi i64 [ %fresh.here, %may.begin ], [ %fresh.here, %other ]
+  %polls.next = sub i64 %polls, 1
+  %is.long = icmp sle i64 %polls, 0
+  br i1 %is.long, label %ask, label %spin
+spin:
+  $pause
+  br label %scan
+ask:
+  %given.up = load atomic i64, ptr %control monotonic, align 8
+  %is.over = icmp ne i64 %given.up, 0
+  br i1 %is.over, label %over, label %yield
+yield:
+  store i64 $few, ptr %patience.at
+  %yielded = call i32 @sched_yield()
+  br label %scan
 end:
   %ended = call i64 @now()
   %ended.at = getelementptr i64, ptr %times, i64 1
