@@ -306,7 +306,7 @@ def _may_be_cut(algorithm: Algorithm, options: Mapping[str, Any]) -> bool:
 
 
 def _in_segments(call: Call) -> Call | None:
-    """The call whose sweeps run in segments of one state, if that takes less time."""
+    """The call with its sweeps in segments of one state; None where that is no faster."""
     robot, a, options = call.robot, call.algorithm, dict(call.options)
     if SEGMENTS in options or not _may_be_cut(a, options) or not _may_cut(robot, a.function):
         return None

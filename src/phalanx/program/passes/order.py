@@ -80,7 +80,7 @@ def with_sincos_first(values: list[Any]) -> list[Any]:
 
 
 def _behind(values: Iterable[Any]) -> set[Any]:
-    """Some values and all their transitive operands."""
+    """The given values and all their transitive operands."""
     seen: set[Any] = set()
     stack = list(values)
     while stack:

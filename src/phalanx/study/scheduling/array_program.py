@@ -283,7 +283,7 @@ def _outward_sliding(axis: Any, row: Any, m: Any, arm: Any) -> Any:
 
 
 def _inward(row: Any, own: Any, further: Any) -> Any:
-    """F(n+1,j,i), N(n+1,j,i) and a_ji."""
+    """The step inward of a processor (j, i): F(n+1,j,i), N(n+1,j,i) and the element a_ji."""
     wrench = _carried(own[:6], further[:6], row[3:6])
     return np.concatenate([wrench, np.array([dot(row[:3], wrench[3:])])])
 

@@ -26,7 +26,7 @@ class LevelStep:
     carrier: bool = False  # whether the link that carries the heavy path is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
-        """Append the instructions for operands at some bodies; `inside`: whether each was not clamped."""
+        """Append a join of the operands at `bodies`; `inside` is false where an index was clamped."""
         where: Where = dict(enumerate(bodies))
 
         def leaf(what: L.Leaf) -> Real:
