@@ -61,14 +61,14 @@ def test_two_units_in_the_last_place(op: str, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("op", NUMPY)
 def test_special_values_are_those_of_numpy(op: str, dtype: Any) -> None:
-    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], dtype)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
     given = np.meshgrid(special, special) if op == ARCTAN2 else [special]
     with np.errstate(all="ignore"):
         wanted = NUMPY[op](*(x.ravel() for x in given))
     found = RULES[op](*(x.ravel().copy() for x in given))
-    np.testing.assert_array_equal(found, wanted)
-    finite = wanted == 0
-    np.testing.assert_array_equal(np.signbit(found[finite]), np.signbit(wanted[finite]))
+    np.testing.assert_allclose(found, wanted, rtol=2.0 * np.finfo(dtype).eps)  # of pi / 2 and the like
+    zero = wanted == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(wanted[zero]))
 
 
 @pytest.mark.parametrize("element", SINCOS_CONSTANTS)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sweeps of a chain by recursive doubling: the iterations of a level in any order, as many as the logarithm."""
+"""Sweeps of a chain by recursive doubling: a logarithm of levels, each in any order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_doubling_computes_what_going_from_body_to_body_does(n: int, name: str) 
 
 
 def test_serial_loops_of_linear_sweeps_run_once_a_level() -> None:
-    program = roll(task(px.chain(9), SWEPT["accumulate"]), doubling=True).grouped(4)
+    program = roll(task(px.chain(9), "accumulated"), doubling=True).grouped(4)
     serial = [s for s in statements(program.body) if isinstance(s, For)]
     assert {s.end for s in serial} == {4}  # distances 1, 2, 4, 8
     assert all(any(isinstance(x, ParallelFor) for x in statements(s.body)) for s in serial)
