@@ -309,14 +309,14 @@ def _composite_on_triangle(robot: Robot, machine: ProcessorArray, q: np.ndarray,
 
 
 def _composite_on_columns(robot: Robot, machine: ProcessorArray, q: np.ndarray, _: str) -> Made:
-    """One processor for each link, which takes its wrench along the links before."""
+    """Composite bodies on one processor for each link, which carries its wrench along the links before."""
     steps = _begin(robot, machine, q, [list(range(robot.nv))], np.arange(robot.nv))
     _in_tip_frame(steps)
     return _along_columns(robot, q, steps)
 
 
 def _composite_from_base_on_columns(robot: Robot, machine: ProcessorArray, q: np.ndarray, _: str) -> Made:
-    """The same in the base frame."""
+    """Composite bodies as `_composite_on_columns`, in the base frame."""
     steps = _in_base_frame(robot, machine, q)
     return _along_columns(robot, q, steps)
 

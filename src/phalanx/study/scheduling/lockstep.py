@@ -237,7 +237,7 @@ class Lockstep:
     def _work(
         self, name: str, work: list[tuple[int, int, list[LockstepValue], Callable[..., Any]]]
     ) -> list[tuple[int, LockstepValue]]:
-        """The values that processors compute for the rows of others or their own, all at the same time."""
+        """The values of one computation on several processors at the same time; each may serve any row."""
         start, end, made = self.now, self.now, []
         for slot, processor, inputs, run in work:
             made.append((slot, self._task(name, processor, self.rows[slot], inputs, run)))

@@ -97,7 +97,7 @@ class _OverLinks(_Stages):
 
 
 class _OverSegments(_Stages):
-    """Stages over segments, one after another; regions are then counted by single numbers."""
+    """Stages over segments, one after another; indices of buffers then count single numbers."""
 
     def __init__(self, b: SegmentBuilder) -> None:
         super().__init__(b)

@@ -19,7 +19,7 @@ from ..leaves import COMMONS, OUT, OWN, Share, State
 from ..stages.loops import BodyLoop, Once
 
 RESULT = f"{OUT} {OWN}"
-PLACED = f"{REST} {OWN}"  # the region of transforms, where some joint is not a one-degree-of-freedom screw
+PLACED = f"{REST} {OWN}"  # the buffer of transforms, where some joint is not a one-degree-of-freedom screw
 
 # Rows between what two groups store: prefetchers of a core reach that far beyond the loads of its thread,
 # and take lines away from the core that stores there.
@@ -130,7 +130,7 @@ class SegmentBuilder(Builder):
     # ------------------------------------------------------------- one state into lanes
 
     def spread_all(self) -> None:
-        """All inputs into their regions, zeros where a segment is filled up."""
+        """Copy all inputs to their buffers, with zeros for padding links."""
         for (name, map), width in sorted(self.staged.items(), key=lambda item: item[0][1] != OWN):
             if name == REST:
                 continue

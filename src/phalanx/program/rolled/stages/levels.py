@@ -89,7 +89,7 @@ class _HeavyPath:
 
     def of_heavy_path(self, name: str) -> Index:
         """Return the entry of this heavy path in a table over all of them."""
-        return self.b.entry(f"limb {name}", getattr(self.heavy_paths, name), self.index)
+        return self.b.entry(f"heavy path {name}", getattr(self.heavy_paths, name), self.index)
 
     def step(self, step: LevelStep, h: Index) -> None:
         """Append the loop over the rows of a step at distance h."""
