@@ -157,7 +157,7 @@ if TYPE_CHECKING:
 
 """
 API_HEAD = '''class EntryPoints:
-    """What a robot hands out; `methods` gives it its code."""
+    """Properties and methods of `Robot` that lead to other packages; `methods` attaches their code."""
 
     @property
     def jax(self) -> JaxFunctions:

@@ -141,7 +141,7 @@ def _has_masks(value: Any, depth: int) -> bool:
 
 
 def is_endless(value: Any, depth: int = _DEEPEST) -> bool:
-    """Whether lists are nested deeper than an array can have axes, as one that holds itself."""
+    """Whether lists are nested deeper than arrays have axes; a list that contains itself is."""
     if not isinstance(value, list | tuple):
         return False
     return depth == 0 or any(is_endless(x, depth - 1) for x in value)
@@ -180,7 +180,7 @@ def _amount(size: int) -> str:
 
 
 class _PooledBlock:
-    """Some memory and the first cache line in it."""
+    """A block of memory, and the address of its first cache line."""
 
     def __init__(self, size: int) -> None:
         self.memory = np.empty(size + _LINE, np.uint8)

@@ -202,7 +202,7 @@ def frame_poses(
 
 
 def _place(links: Call, names: list[Any], q: np.ndarray, out: np.ndarray, backend: str, threads: Any) -> None:
-    """Fill in the poses of frames from those of all links, one block of states after another."""
+    """Fill `out` with the poses of frames, computed from those of all links in blocks of states."""
     carrier, own = carriers_of(links.robot, names)
     own = own.astype(out.dtype)
     batch = out.shape[:-3]
@@ -306,7 +306,7 @@ def _may_be_cut(algorithm: Algorithm, options: Mapping[str, Any]) -> bool:
 
 
 def _in_segments(call: Call) -> Call | None:
-    """The call whose sweeps run in segments of one state, if that takes less time."""
+    """The call with its sweeps in segments of one state; None where that is no faster."""
     robot, a, options = call.robot, call.algorithm, dict(call.options)
     if SEGMENTS in options or not _may_be_cut(a, options) or not _may_cut(robot, a.function):
         return None
@@ -391,7 +391,7 @@ def _may_factor(robot: Robot) -> bool:
 
 
 def serving(call: Call, name: str = "auto") -> Backend:
-    """The backend that runs a call where one of that name is asked for."""
+    """The backend that runs a call for a requested name."""
     if isinstance(name, str) and name in ("auto", "native") and not is_native(call):
         name = "numpy"
     if is_one_of(name, ("jax",)) and call.algorithm.derivative and not call.robot.nv:

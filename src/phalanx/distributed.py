@@ -240,7 +240,7 @@ class DistributedChain:
         return every[:, 1 : 1 + own.size]
 
     def _yielding(self, number: int, sent: np.ndarray) -> np.ndarray:
-        """What forward dynamics receives: the twist before, then what lies beyond and the acceleration."""
+        """Received in forward dynamics: the twist before a rank; then response and acceleration."""
         function = "forward_dynamics"
         if number == 0:
             return parts.twist_before(self._send(function, 0, parts.motion_sent(self._tip, sent)), self.rank)

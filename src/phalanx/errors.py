@@ -27,7 +27,7 @@ class PhalanxError(ValueError):
 
 
 class PhalanxWarning(UserWarning):
-    """Input that Phalanx serves although something about it deserves a look."""
+    """A warning about input that is used, but probably not as intended."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*map(_readable, args))

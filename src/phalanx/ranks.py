@@ -78,7 +78,7 @@ class Ranks:
     # ------------------------------------------------------------- messages
 
     def wait(self, request: Any, where: str, what: str) -> None:
-        """Wait until a request is done; raises if it cannot be, since a rank has ended."""
+        """Wait until a request is done; raise if a rank that it needs has ended."""
         looks, begun = 0, time.monotonic()
         while not request.Test():
             looks += 1
@@ -216,7 +216,7 @@ class Ranks:
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:
-    """So many bytes; an OSError if the connection ends before."""
+    """Exactly `count` bytes; an OSError if the connection ends first."""
     data = b""
     while len(data) < count:
         more = connection.recv(count - len(data))

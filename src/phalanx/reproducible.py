@@ -106,7 +106,7 @@ def _quick(angle: float) -> tuple[float, float] | None:
 
 
 def _rounded(a: float, b: float, rest: float) -> float | None:
-    """a + b + rest, unless an error of the rest might change it."""
+    """The rounded sum a + b + rest; None if an error of the rest might change it."""
     total = a + b
     part = total - a
     rest += (a - (total - part)) + (b - part)
@@ -150,7 +150,7 @@ def _cos_sin(quarters: int, rest: int) -> tuple[int, int]:
 
 
 def _reduced(angle: float) -> tuple[int, int]:
-    """The next number of quarter turns, and what the angle has beyond."""
+    """The nearest number of quarter turns, and the remainder of the angle."""
     bits = _BITS + max(math.frexp(angle)[1], 0)
     bits = _BITS + _LARGE if bits <= _BITS + _LARGE else 2 * _BITS + bits
     right = _pi(bits) >> 1

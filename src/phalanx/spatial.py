@@ -497,7 +497,7 @@ class Displacement(Field):
         )
 
     def after(self, F: Array) -> Array:
-        """Wrenches in the frames before as seen from those after."""
+        """Wrenches given in the frames before the displacement, in those after it."""
         back = Displacement(-self.a, self.w, self.d)
         f = linear(F)
         moment = angular(F) - cross(self.d, f)

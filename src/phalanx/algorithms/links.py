@@ -51,7 +51,7 @@ class Links:
         return self.heavy_paths.joined(lambda before, own, X: own + X @ before, c, self.bodies)
 
     def driven(self, tau: Array) -> Array:
-        """T tau."""
+        """The wrenches T tau of joint forces."""
         wrench = self.heavy_paths.joined(lambda before, own: own + before, self.T * tau[..., None])
         return wrench if self.seats is None else inverse_transform(self.seats).T @ wrench
 
@@ -134,7 +134,7 @@ def _seat(seated: Array, X: Array, one: Array, rank: int) -> Array:
 
 
 def inverse_transform(X: Transform) -> Transform:
-    """The transform back."""
+    """The transform from the link's frame to its parent's."""
     return Transform(transpose(X.E), -matvec(X.E, X.r))
 
 

@@ -23,7 +23,7 @@ def shifted_inertia(model: Model) -> Articulated:
 
 
 def shifted_inertia_of_part(model: Model) -> Articulated:
-    """As `shifted_inertia`, for the last body, too, if the chain goes on; what is beyond counts as mean."""
+    """As `shifted_inertia`; if the chain goes on, its last body too, with links of mean mass beyond it."""
     return _shifted(model, beyond=1.0)
 
 

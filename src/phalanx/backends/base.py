@@ -112,7 +112,7 @@ def _require_open_inertias(call: Call) -> None:
 
 
 def _is_open(a: Algorithm) -> bool:
-    """Whether the equations of an algorithm take any inertias."""
+    """Whether an algorithm accepts arbitrary inertias (`inertias=`)."""
     return a.frames == "bodies" and a.bodies == "any" and not a.splits
 
 
@@ -145,7 +145,7 @@ def checked_outs(
 
 
 def checked_out(call: OfRobot, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array that takes a result."""
+    """The checked array (`out=`) for a result."""
     if not isinstance(out, np.ndarray) or is_masked_array(out):
         plain = " without a mask" if is_masked_array(out) else ""
         raise PhalanxError(
@@ -167,7 +167,7 @@ def checked_out(call: OfRobot, where: str, out: Any, shape: tuple[int, ...], dty
 
 
 class OfRobot(Protocol):
-    """Whatever belongs to one robot."""
+    """The interface of objects that belong to one robot."""
 
     @property
     def robot(self) -> Any: ...
@@ -248,7 +248,7 @@ def module_of(name: str, path: str) -> Any:
 
 
 def installed() -> list[str]:
-    """Names of the backends whose packages are there."""
+    """Names of the backends whose packages are installed."""
     from .native.availability import refusal
 
     there = [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]

@@ -574,7 +574,7 @@ def _are_given(optional: tuple[Any, ...]) -> bool:
 
 
 def _tried(entry: Any, inputs: tuple[Any, ...], out: Any, threads: Any) -> Any:
-    """The result by the code of an entry, if there is one and it takes the inputs; else None."""
+    """The result of the compiled code of an entry; None without an entry, or if it declines the inputs."""
     if entry is None or not (threads is None or (type(threads) is int and threads > 0)):
         return None
     try:

@@ -145,7 +145,7 @@ class Parameters:
 
     @cached_property
     def positional(self) -> tuple[str, ...]:
-        """What may be given without its name, in order."""
+        """The parameters that may be positional, in order."""
         by_position = [n for n in self._optional if n not in NAMED] if self.style.frames else []
         return (*self.required, *by_position)
 
@@ -169,7 +169,7 @@ class Parameters:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """The value of each parameter that a call need not give."""
+        """The default of each optional parameter."""
         keywords = {name: default for name, default in self.keywords.items() if default is not MISSING}
         return dict.fromkeys(self.positional[len(self.required) :]) | keywords
 
@@ -180,7 +180,7 @@ class Parameters:
 
     @cached_property
     def default_choices(self) -> dict[str, str]:
-        """The choices of the function with what they are by default."""
+        """The choices of the function with their defaults."""
         return {name: known[0] for name, known in self.function.choices.items()} if self.style.frames else {}
 
     def arguments(
@@ -320,7 +320,7 @@ def declare(
 
 
 def declared(method: Any, parameters: Parameters, module: str) -> Any:
-    """A method that says of itself what its declaration does."""
+    """A method with the signature and docstring of its declaration."""
     method.__qualname__ = parameters.where
     method.__name__ = parameters.where.rpartition(".")[2]
     method.__module__ = module
@@ -350,7 +350,7 @@ def outs(f: Function) -> str:
 
 
 def shape(symbols: Iterable[str]) -> str:
-    """Symbolic sizes behind those of the batch."""
+    """Symbolic sizes of the axes behind the batch."""
     return ", ".join(["…", *(SIZES.get(s, s) for s in symbols)])
 
 

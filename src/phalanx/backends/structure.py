@@ -25,7 +25,7 @@ _SPREAD = 100.0  # ratio of masses up to which segments lose no two digits (docs
 
 
 def require_invertible(robot: Robot) -> None:
-    """Raise if some joint moves nothing that resists, whatever the configuration."""
+    """Raise if some joint moves no inertia in any configuration."""
     loose = robot._memoized("loose joints", lambda: _loose_joints(robot))
     if loose:
         raise PhalanxError(
@@ -36,7 +36,7 @@ def require_invertible(robot: Robot) -> None:
 
 
 def require_six_directions(robot: Robot, function: str, frame: str) -> None:
-    """Raise if the joints cannot move a frame in all six directions, whatever the configuration."""
+    """Raise if the joints cannot move a frame in all six directions in any configuration."""
     carrier = robot.frame(frame).link  # all frames of a link are alike
     found: int = robot._memoized(("directions of a link", carrier), lambda: _directions(robot, frame))
     if found < 6:
@@ -56,7 +56,7 @@ def _directions(robot: Robot, frame: str) -> int:
 
 
 def _remedy(robot: Robot, loose: list[str]) -> str:
-    """What to do about joints that nothing resists."""
+    """The remedy for joints that move no inertia."""
     masses = "Give the links they carry a mass and an inertia"
     if any(name not in robot.v_slices for name in loose):  # the floating base
         return f"{masses}."

@@ -32,7 +32,7 @@ RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
 
 @dataclass(frozen=True)
 class SimulatedMotion:
-    """A finished simulation: its records, and what they took."""
+    """A finished simulation: its records, and the seconds that it took."""
 
     robot: Robot
     q: np.ndarray  # (batch, T + 1, nq), the start included

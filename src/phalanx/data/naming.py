@@ -35,12 +35,12 @@ _ENDINGS: dict[str, tuple[str, ...]] = {
 
 
 def coordinates(robot: Robot) -> list[str]:
-    """A name for each coordinate."""
+    """The name of each coordinate of a robot."""
     return _names(robot.q_slices, robot.nq, {3: "x y angle", 4: "qx qy qz qw", 7: "x y z qx qy qz qw"})
 
 
 def rates(robot: Robot) -> list[str]:
-    """A name for each degree of freedom."""
+    """The name of each degree of freedom of a robot."""
     return _names(robot.v_slices, robot.nv, {6: "wx wy wz vx vy vz"})
 
 

@@ -117,7 +117,7 @@ class Source(ABC):
         return self.read(names, 0, min(count, self.rows))
 
     def blocks(self, row_bytes: int, most: int) -> list[int]:
-        """Rows at which pieces end that are efficient to read and hold at most `most` bytes."""
+        """Rows that end pieces of at most `most` bytes, each efficient to read."""
         step = max(1, most // max(row_bytes, 1))
         return [*range(step, self.rows, step), self.rows] if self.rows else []
 
@@ -224,12 +224,12 @@ class FormatWriter(ABC):
         self.columns, self.metadata = tuple(columns), metadata
 
     def head(self, rows: int) -> bytes:
-        """The bytes before the parts, for a file of so many frames."""
+        """The header of a file with the given number of frames."""
         return b""
 
     @abstractmethod
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
-        """The part with these frames."""
+        """The bytes of a part that holds the frames of a batch."""
 
     def tail(self, parts: Sequence[WrittenPart]) -> bytes:
         """The bytes after the parts."""
@@ -246,7 +246,7 @@ class LogWriter(FormatWriter):
     converts = True
 
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
-        """The part with these frames."""
+        """The bytes of a part that holds the frames of a batch."""
         body = b"".join(np.ascontiguousarray(batch[c.name], c.dtype).tobytes() for c in self.columns)
         return FilePart(body, note)
 

@@ -185,12 +185,12 @@ class _Conversion(NamedTuple):
     outputs: tuple[str, ...]
 
     def shape(self, match: Match, sizes: str) -> tuple[int, ...]:
-        """Sizes as numbers."""
+        """The numbers of coordinates and rates behind symbolic sizes."""
         known = {"q": match.robot.nq, "v": match.robot.nv, "Q": match.nq, "V": match.nv}
         return tuple(known[size] for size in sizes)
 
     def compiled(self, match: Match, count: int) -> Any:
-        """Machine code of it for so many inputs, None if there is none."""
+        """The compiled conversion for this number of inputs, None if nothing can be compiled."""
         inputs = {label: self.shape(match, size) for label, size in self.inputs[:count]}
         outputs = self.outputs[:count] if len(self.outputs) > 1 else self.outputs
         shapes = {f"{k}": self.shape(match, sizes) for k, sizes in enumerate(outputs)}

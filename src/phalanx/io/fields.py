@@ -42,7 +42,7 @@ class Fields:
         return key in self.table
 
     def refuse(self, key: str, expected: str) -> PhalanxError:
-        """The error for a value that is not what the key needs."""
+        """The error for a value of the wrong kind at a key."""
         return PhalanxError(f'{self.where}: "{key}" is {brief(self.table[key])}; expected {expected}.')
 
     def _value(self, key: str, default: Any, expected: str) -> Any:
@@ -105,7 +105,7 @@ class Fields:
         return value
 
     def tables(self, *keys: str) -> list[Any]:
-        """The list of tables under the one of `keys` that is there."""
+        """The list of tables under the first of `keys` that exists."""
         present = [key for key in keys if key in self.table]
         if not present:
             raise PhalanxError(f'{self.where}: "{keys[0]}" is missing; expected a list of tables.')

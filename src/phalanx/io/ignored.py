@@ -44,7 +44,7 @@ def counted(kind: str, several: str = "", *, count: int, note: str = "") -> list
 
 
 def named(kind: str, several: str = "", *, names: Collection[str]) -> list[str]:
-    """The same, with the names in place of a note."""
+    """An entry about several elements, listed by name."""
     return counted(kind, several, count=len(names), note=listing(names, most=MOST))
 
 
@@ -79,7 +79,7 @@ def left_out(element: Element) -> Iterator[Item]:
 
 
 def soft_limits(joint: Element) -> Iterator[Item]:
-    """The same of a joint: its safety controller."""
+    """What is ignored of a joint: its safety controller."""
     if joint.find("safety_controller") is not None:
         yield "safety controller", ""
 

@@ -232,7 +232,7 @@ def builtin(name: str) -> Description:
 
 
 def names_generator(name: str) -> bool:
-    """Whether a name is that of a generator with something behind a colon."""
+    """Whether a name has the form of a generated robot, such as "snake:200"."""
     return name.partition(":")[0] in GENERATORS and ":" in name
 
 

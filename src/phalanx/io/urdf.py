@@ -198,7 +198,7 @@ class _UrdfReader:
     def limits_in(
         self, limit: Element | None, dynamics: Element | None, kind: str, where: str
     ) -> dict[str, Any]:
-        """What <limit> and <dynamics> say."""
+        """The limits, damping and friction in <limit> and <dynamics>."""
         found: dict[str, Any] = {}
         if kind == "continuous":
             found["lower"], found["upper"] = (-math.inf,), (math.inf,)

@@ -68,7 +68,7 @@ def comment_lines(text: str, start: str) -> list[str]:
 
 
 def filled(items: Iterable[str], width: int) -> list[str]:
-    """Rows of items with commas between; no item is split, however long, or whatever it holds."""
+    """Lines of comma-separated items up to a width; no item is split."""
     rows = [""]
     for item in items:
         if rows[-1] and len(rows[-1]) + len(item) + 2 > width:

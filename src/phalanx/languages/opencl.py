@@ -255,7 +255,7 @@ def _is_own(buffer: Any, index: Index) -> bool:
 
 
 def _differs(index: Any) -> bool:
-    """Whether an index is different in each lane."""
+    """Whether the lanes of an access have different indices."""
     if not isinstance(index, IntExpr):
         return False
     if index.op == "lanes" or (index.op == "entry" and index.args[0].wide):

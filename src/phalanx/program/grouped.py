@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import PhalanxError, shown
 from ..robot.frames import placement_of
-from .ir import Buffer, ParallelFor, Program, checked, statements
+from .ir import Buffer, ParallelFor, Program, statements
 from .lowering import loop_task
 from .passes.iterations import in_single_iterations, lanes_as_iterations
 from .passes.nonfinite import spread
@@ -63,7 +63,7 @@ def _in_segments(call: Call, optional: tuple[str, ...], items: int) -> GroupProg
 
 
 def _for_items(program: Program) -> Program:
-    return checked(in_single_iterations(spread(program, in_parallel=True)))
+    return in_single_iterations(spread(program, in_parallel=True))
 
 
 def require_shared(call: Call) -> None:

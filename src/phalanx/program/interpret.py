@@ -93,7 +93,7 @@ class Interpretation:
         return np.full(self.width, x, self.dtype) if isinstance(x, float) else self.values[x]
 
     def places(self, buffer: Buffer | Table, index: Index, size: int) -> np.ndarray:
-        """The address of each lane's number."""
+        """The index in memory of each lane's element."""
         at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
         if (
             isinstance(at, np.ndarray)

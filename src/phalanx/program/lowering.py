@@ -215,7 +215,8 @@ def _rolled(call: Call, optional: tuple[str, ...]) -> Loops:
 
 def loop_task(call: Call, optional: tuple[str, ...]) -> TraceTask:
     """What loops over the bodies of a robot shall compute."""
-    return _task(call, optional, everywhere(call.robot.model), regrouped=False)
+    frame = everywhere(call.robot.model) if call.function.frame else None
+    return _task(call, optional, frame, regrouped=False)
 
 
 def _reason(call: Call) -> str:
@@ -243,15 +244,14 @@ def _only_way(call: Call, optional: tuple[str, ...]) -> list[Program]:
 
 def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list[Program]:
     """The straight-line programs of a call with multiply-adds; of a frame, one for each branch."""
-    frames = branches(call.robot.model) if call.function.frame else [everywhere(call.robot.model)]
+    frames = branches(call.robot.model) if call.function.frame else [None]
     tasks = (_task(call, optional, frame, regrouped=True) for frame in frames)
     return [fuse(trace(task, quantities=False, most=most)) for task in tasks]
 
 
-def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame, *, regrouped: bool) -> TraceTask:
+def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame | None, *, regrouped: bool) -> TraceTask:
     """What a kernel shall compute; if it is one of a frame, the frame is a uniform, passed when it runs."""
-    model = model_of(call, optional, regrouped=regrouped)
-    return call.task(optional, model, frame if call.function.frame else None)
+    return call.task(optional, model_of(call, optional, regrouped=regrouped), frame)
 
 
 def model_of(call: Call, optional: tuple[str, ...], *, regrouped: bool) -> Model:

@@ -150,7 +150,7 @@ class Call:
         return {name: self.sizes(symbols) for name, symbols in chosen.items()}
 
     def shapes(self, optional: Sequence[str] = ()) -> tuple[tuple[int, ...], ...]:
-        """The shapes of all inputs, then of the outputs."""
+        """The shapes of all inputs, then of all outputs."""
         return (*self.input_sizes(optional).values(), *self.output_sizes().values())
 
     def output_sizes(self) -> dict[str, tuple[int, ...]]:

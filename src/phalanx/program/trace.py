@@ -275,7 +275,7 @@ def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
 
 
 def _tips(model: Model) -> np.ndarray:
-    """Whether each link is one that carries no other."""
+    """For each link, whether it is a tip: no other link is attached to it."""
     return ~np.isin(model.links, model.parents)
 
 

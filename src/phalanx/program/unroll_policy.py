@@ -153,7 +153,7 @@ def is_segmented(call: Call) -> bool:
 
 
 def rolls(call: Call) -> bool:
-    """Whether there are loops over bodies for a call."""
+    """Whether a call can be compiled to loops over bodies."""
     return not refusal_of_loops(call.algorithm, call.robot.model)
 
 

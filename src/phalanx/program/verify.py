@@ -545,7 +545,7 @@ def _paths(s: ParallelFor) -> dict[int, tuple[Any, ...]]:
 
 
 def _points(path: tuple[Any, ...]) -> dict[InductionVariable, Any] | None:
-    """The counters of loops, from the outermost, in all iterations in which conditions hold."""
+    """The values of induction variables, outermost first, in all iterations in which the conditions hold."""
     counters: dict[InductionVariable, Any] = {}
     count = 1
 

@@ -34,7 +34,7 @@ _OneResult: TypeAlias = Literal[
 
 
 class EntryPoints:
-    """What a robot hands out; `methods` gives it its code."""
+    """Properties and methods of `Robot` that lead to other packages; `methods` attaches their code."""
 
     @property
     def jax(self) -> JaxFunctions:

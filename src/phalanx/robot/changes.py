@@ -27,7 +27,7 @@ _AGREES = 1e-6  # how far a follower may be from where its driver takes it; file
 def replaced(
     assembly: Assembly, gravity: Any, numbers: Mapping[str, Any], limits: Any, name: str | None
 ) -> Description:
-    """The description with what is not None replaced; `numbers` are entries of joints by their attribute."""
+    """The description with every argument that is not None replaced; `numbers` are entries of joints by their attribute."""
     new = assembly.description
     if gravity is not None:
         new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
@@ -271,7 +271,7 @@ def _moving(assembly: Assembly, by_name: Mapping[str, MovingJoint], name: Any) -
 
 
 def _require_agreement(robot: str, follower: str, mimic: Mimic, value: Any, driven: np.ndarray) -> None:
-    """Raise if a follower is to be fixed where its driver does not take it."""
+    """Raise if a follower is to be fixed at another coordinate than its driver gives it."""
     if not np.allclose(np.asarray(value, dtype=float), driven, rtol=_AGREES, atol=_AGREES):
         raise PhalanxError(
             f'robot "{robot}": joint "{follower}" is to be fixed at {shown(value)}, but follows '

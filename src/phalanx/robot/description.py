@@ -323,7 +323,7 @@ def translations(poses: Iterable[Pose]) -> np.ndarray:
 
 
 def rotations(poses: Iterable[Pose]) -> np.ndarray:
-    """Their rotations (k, 3, 3)."""
+    """The rotations (k, 3, 3) of poses."""
     return flat((pose.rotation,) for pose in poses).reshape(-1, 3, 3)
 
 

@@ -29,7 +29,7 @@ class Placement:
 
     @classmethod
     def of(cls, at: Array, world: Array, moves: Array, E: Array, r: Array) -> Placement:
-        """The placement of these arrays."""
+        """A placement from arrays, the pose (E, r) being from its body to the frame."""
         return cls(at, world, moves, Transform(E, r))
 
     def map(self, change: Callable[[Array], Array]) -> Placement:

@@ -27,7 +27,7 @@ _LEAST = 2.0**-13  # of a link's size to be added to it: less would cost more di
 
 
 class _Across(NamedTuple):
-    """What a joint lets pass: an inertia of unit size, at its link and at the link that carries it."""
+    """An inertia that a joint does not feel, of unit size: at its link, and at the link that carries it."""
 
     own: Inertia
     carried: Inertia
@@ -104,7 +104,7 @@ class _Shift:
             self.add(k, across, _power(most))
 
     def across(self, k: int) -> _Across | None:
-        """What may pass the joint before a link."""
+        """The inertias that may be shifted across the joint before a link."""
         model, first, last = self.model, int(self.first[k]), int(self.model.links[k])
         joint = slice(first, last + 1)
         axes, one_point = model.axis[joint], not model.rest.r[first + 1 : last + 1].any()

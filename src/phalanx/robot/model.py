@@ -112,7 +112,7 @@ class Model:
         )
 
     def fixed(self) -> Model:
-        """The same model in arrays that nobody can write to."""
+        """The same model with read-only arrays."""
         groups = tuple(Group(g.motion, frozen(g.bodies), frozen(g.coordinates)) for g in self.groups)
         return replace(
             self.cast(frozen),
@@ -201,7 +201,7 @@ class Model:
 
     @cached_property
     def is_chain(self) -> bool:
-        """Whether each body hangs on the one before."""
+        """Whether the parent of each body is the one before."""
         return bool(np.array_equal(self.parents, np.arange(-1, self.n - 1)))
 
     @cached_property

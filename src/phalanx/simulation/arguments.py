@@ -41,7 +41,7 @@ class Span:
 
     @property
     def rows(self) -> int:
-        """Records."""
+        """The number of records."""
         return self.steps // self.every
 
     def sizes(self, hold: int) -> tuple[int, int, int]:
@@ -108,7 +108,7 @@ class Arguments:
         return replace(self, **copies)
 
     def spread(self) -> Arguments:
-        """The same with one more axis of the batch, of length one, behind all others."""
+        """The arguments with one more batch axis, of length one, behind the others."""
         _require_axes("linearize", [self.batch], MOST_AXES - 1)
         far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
         return Arguments(far[0], far[1], self.controls[..., None, :, :], far[2], (*self.batch, 1), self.hold)
@@ -285,7 +285,7 @@ def _parameters(where: str, s: Settings, given: Any) -> np.ndarray:
 
 
 def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:
-    """An array of just that dtype whose last axes lie one number after another."""
+    """An array of just that dtype whose last `core` axes are contiguous."""
     if array.dtype != dtype or not array.flags.aligned:
         array = array.astype(dtype)
     array = as_plain(array, dtype)
@@ -348,7 +348,7 @@ def require_bindable(where: str, label: str, array: Any, dtype: np.dtype) -> Non
 def in_place(
     where: str, s: Settings, dtype: np.dtype, given: Mapping[str, Any], batch: tuple[int, ...]
 ) -> dict[str, np.ndarray]:
-    """Parameters (…, size) in the very memory of what users pass, in the order of the simulation's."""
+    """Parameters (…, size) as views of the users' arrays, in the simulation's order."""
     made = {}
     for name, shape in s.parameters.items():
         array = given[name]

@@ -164,7 +164,7 @@ def _named(gains: tuple[Any, ...], shape: tuple[int, ...]) -> dict[str, tuple[in
 
 
 class _NamedLaw:
-    """What messages call a law by, as they do functions."""
+    """A law with a `__name__`, by which messages call it."""
 
     kind: str
 

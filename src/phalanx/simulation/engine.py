@@ -104,7 +104,7 @@ class Engine:
         return cost_of(straight(sizes, outputs, results), fused=True).named(self.settings.robot)
 
     def repeated(self, requested: Mapping[str, Any]) -> Repeated:
-        """The step with what is requested, as it is repeated."""
+        """The traced step with the requested records, ready for the loop over time."""
         step, after = self.traced
         s = self.settings
         last = {"tau": after.tau, "qdd": after.qdd}
@@ -202,7 +202,7 @@ class Engine:
         return stepped
 
     def _clock(self, passed: int) -> np.ndarray:
-        """So many steps as compiled code counts them."""
+        """A number of steps in the two numbers by which compiled code counts them."""
         return np.array([passed % AGE, passed - passed % AGE], self.dtype)
 
     def along(
@@ -285,7 +285,7 @@ class Engine:
         return step
 
     def _apart(self) -> Rollout:
-        """The code that reads each parameter from an array of its own."""
+        """The rollout whose code reads each parameter from an array of its own."""
         s = self.settings
         sizes = {f"parameter {name}": prod(shape) for name, shape in s.parameters.items()}
         step = replace(self.repeated({}), fixed={"parameters": sizes})

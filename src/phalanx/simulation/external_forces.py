@@ -28,7 +28,7 @@ class Surroundings(ABC):
 
     @abstractmethod
     def reads(self) -> set[str]:
-        """The parameters that its numbers are."""
+        """The names of the simulation parameters that it reads."""
 
     @abstractmethod
     def loads(
@@ -50,7 +50,7 @@ class Surroundings(ABC):
 
 
 def several(forces: Any, robot: Any) -> tuple[Any, ...]:
-    """What `forces=` of a simulation holds, one after another, or an error."""
+    """The checked entries of `forces=` of a simulation."""
     each = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
     for force in each:
         if isinstance(force, Surroundings):
@@ -87,7 +87,7 @@ def loads_of(
 
 
 def _in_scalars(load: FrameLoad) -> FrameLoad:
-    """The same load with arrays of scalars."""
+    """The load with traced scalars in place of arrays that record."""
 
     def scalars(value: Any, shape: tuple[int, ...]) -> Any:
         found = scalars_of(value, shape, f"forces on {shown(load.frame)}")

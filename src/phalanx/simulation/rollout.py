@@ -188,7 +188,7 @@ def backward(step: Reversed) -> Program:
 
 
 def added(name: str) -> str:
-    """The input with what is added to a cotangent at each record."""
+    """The name of the input that is added to a cotangent at each record."""
     return f"added {name}"
 
 
@@ -229,13 +229,13 @@ class _Portions:
                 self._constant.add(s)
 
     def before(self) -> None:
-        """Append what does not change."""
+        """Append the values that are constant over the loop, in front of it."""
         for s in self._order:
             if s in self._constant:
                 self._inlined.append(s)
 
     def now(self) -> list[Real]:
-        """Append all that changes; its results."""
+        """Append the values of one iteration; return the results."""
         for s in self._order:
             if s not in self._constant:
                 self._inlined.append(s)

@@ -28,7 +28,7 @@ _SUMS = (ADD, SUB, NEG)
 
 
 class Slopes:
-    """How results of a function fall with one of its variables each, never negative."""
+    """Slopes -d result / d variable of a function's results, each by one variable; never negative."""
 
     def __init__(self, results: list[Any], constant: Container[int] = ()) -> None:
         self._nodes = live(results, lambda node: () if self._is_constant(node, constant) else node.args)
@@ -72,7 +72,7 @@ class Slopes:
 
 
 def _own_cost(node: Scalar, moving: int) -> int:
-    """Scalars that the derivative of one operation takes, of which so many operands move."""
+    """Scalars in the derivative of an operation, `moving` of whose operands depend on the variable."""
     if node.op in _SUMS:
         return moving - 1
     if node.op is MUL and any(not isinstance(a, Scalar) for a in node.args):
@@ -137,7 +137,7 @@ class _Choice:
                 budget = 0
 
     def _terms(self, node: Scalar) -> list[Scalar]:
-        """The terms of a sum that move, whatever brackets it has."""
+        """The terms of nested sums that depend on the variable."""
         found: dict[int, Scalar] = {}
         stack = [node]
         while stack:

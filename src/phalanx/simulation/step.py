@@ -204,7 +204,7 @@ class MovingCoordinates:
 
     @property
     def _joints(self) -> tuple[Coordinates, ...]:
-        """Where coordinates stand, those of neighbouring joints that simply add taken together."""
+        """The slices of q and qd; of neighbouring joints whose coordinates simply add, one for all."""
         return self.robot._assembly.joined
 
     def advanced(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float) -> tuple[Any, Any]:
@@ -249,7 +249,7 @@ class Step(MovingCoordinates):
         return joint_forces(self.settings, self.parameters)
 
     def forces(self, time: Any, q: np.ndarray, qd: np.ndarray, *, implicit: bool = False) -> Forces:
-        """What acts at a state; with `implicit` also how stiff it is."""
+        """The forces at a state; with `implicit` also their stiffness and damping."""
         s, view = self.settings, TracedRobot(self.equations)
         given: list[Traced] = []
         own: dict[str, Traced] = {}
@@ -272,7 +272,7 @@ class Step(MovingCoordinates):
         return Forces(law, law + own_force, loads, stiffness + k, damping + d)
 
     def _bounded(self, force: Any, most: Any) -> Any:
-        """A joint force within what its motor has."""
+        """A joint force clamped to the effort of its motor."""
         return self.graph.minimum(self.graph.maximum(force, -most), most)
 
     def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, constant: set[int]) -> Any:
@@ -298,7 +298,7 @@ class Step(MovingCoordinates):
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
-        """qdd under some forces."""
+        """The accelerations qdd under the given forces."""
         more: dict[str, Any] = {}
         if forces.loads:
             more["external"] = on_links(self.equations, q, forces.loads)

@@ -134,7 +134,7 @@ __all__ = ["LONG", "Stepping"]  # beyond: half a minute of compiling, and code t
 
 @dataclass(frozen=True)
 class _Forces:
-    """What acts at one moment: what the law commands, all joint forces, and what else the dynamics takes."""
+    """Forces of a state: the law's, all joint forces, and further inputs of the dynamics."""
 
     law: np.ndarray
     tau: np.ndarray
@@ -160,7 +160,7 @@ class _Step(MovingCoordinates):
         return self.settings.dt
 
     def forces(self, time: float, q: np.ndarray, qd: np.ndarray) -> _Forces:
-        """What acts at a state."""
+        """The forces at a state."""
         s, dtype = self.settings, qd.dtype
         law = self.u if s.control is None else self._commanded(time, q, qd)
         if (effort := self.own.get("effort")) is not None:
@@ -191,13 +191,13 @@ class _Step(MovingCoordinates):
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: _Forces) -> np.ndarray:
-        """qdd under some forces."""
+        """The accelerations qdd under the given forces."""
         robot: Any = self.robot
         made: np.ndarray = robot.forward_dynamics(q, qd, forces.tau, **forces.more, threads=self.threads)
         return made
 
     def called(self, function: Any, where: str, time: float, q: np.ndarray, qd: np.ndarray) -> Any:
-        """What a user's function returns for each state."""
+        """The values of a user's function for all states of the batch."""
         return self.users(function, where)(time, q, qd, self.u, self.own)
 
     def recorded(self, entry: Any, last: Mapping[str, np.ndarray]) -> Any:
@@ -236,7 +236,7 @@ class Stepping:
                 self._refuse(f'parameter "{name}"', f"take a robot for each, robot.replace({name}=…)")
 
     def _user(self, function: Any, where: str) -> Batched:
-        """A user's function, looked at once; the reference keeps its address from being used again."""
+        """A user's function, inspected once; the reference keeps its `id` unique."""
         if id(function) not in self._users:
             self._users[id(function)] = function, Batched(function, self.settings, where)
         return self._users[id(function)][1]
@@ -245,7 +245,7 @@ class Stepping:
     linearization = None
 
     def built(self, requested: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
-        """What is requested, and the shape of each record."""
+        """The requested records, and the shape of each."""
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)

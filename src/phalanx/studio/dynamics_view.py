@@ -152,7 +152,7 @@ class DynamicsView:
         )
 
     def _part(self) -> slice:
-        """The joints that are shown."""
+        """The slice of joints of the selected group."""
         return self._shown[self._group.value] if self._group is not None else slice(None)
 
     def _sliders(self, rates: range) -> list[Slider]:

@@ -288,7 +288,7 @@ def timed(
 
 
 def _count(job: Callable[[], Any], burst: float) -> int:
-    """How many runs of a job take about `burst` seconds."""
+    """The number of runs of a job that take about `burst` seconds."""
     job()
     start = time.perf_counter()
     job()

@@ -97,7 +97,7 @@ def _registers(target: Any) -> int:
 
 
 def _counted(body: Sequence[Any]) -> tuple[int, int, int]:
-    """Operations, divisions and angles of some statements."""
+    """The numbers of operations, divisions and angles in some statements."""
     values = [s for s in body if type(s) is Value]
     arithmetic = [s for s in values if s.op not in (NEG, SIN, COS)]
     divisions = sum(s.op is DIV for s in arithmetic)

@@ -248,7 +248,7 @@ class ArrayLinks(LinkSweeps):
 
     @property
     def is_chain(self) -> bool:
-        """Whether each link hangs on the one before."""
+        """Whether the parent of each link is the one before."""
         return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
 
     def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:

@@ -45,7 +45,7 @@ class Halving:
     settle: Callable[[Any, Array, Array], Array] | None = None
 
     def stays(self, A: Any, before: Any, after: Any) -> Any:
-        """A once both of its neighbours are eliminated."""
+        """The operator A after the elimination of both of its neighbours."""
         A = A if self.precede is None else self.precede(A, after)
         return A if self.follow is None else self.follow(A, before)
 
@@ -133,12 +133,12 @@ class Level(ABC):
 
     @abstractmethod
     def kept(self, x: Array) -> Array:
-        """x, stored for all rows before any row reads those of others."""
+        """x, stored for all rows before any row reads another's value."""
 
     def coupled(self, x: Array) -> Array:
-        """x of the rows that have one h after them: arrays then compute nothing for the others."""
+        """x of the rows k for which row k + h exists; arrays then skip the other rows."""
         return x
 
     def padded(self, x: Array) -> Array:
-        """x of coupled rows, extended to all rows: zero where no row is h after."""
+        """x of coupled rows extended to all rows: zero where row k + h does not exist."""
         return x

@@ -44,7 +44,7 @@ class Sums(list[Level]):
 
 
 class Indexing(ABC):
-    """Symbolic indices instead of an array of integers: they read a field themselves."""
+    """Symbolic indices, used like an array of integers: `gather` reads a field at them."""
 
     @abstractmethod
     def read(self, x: Any, end: Any = None) -> Any:

@@ -34,7 +34,7 @@ class BlockRow(Field):
 
 @dataclass(frozen=True)
 class Left(Field):
-    """What is left of a row once those after it are gone: D x = R."""
+    """A row of the system once the rows after it are eliminated: D x = R."""
 
     D: Array
     R: Array

@@ -21,7 +21,7 @@ class CoriolisLoads(Field):
     ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
 
     def carried(self, X: Transform) -> "CoriolisLoads":
-        """The same at the parent."""
+        """The value at the parent's frame of what a body passes on."""
         return CoriolisLoads(X.T @ self.momentum, X.T @ self.force, matvec(transpose(X.E), self.moment))
 
 

@@ -25,7 +25,7 @@ class Wrenches(Field):
 
     @classmethod
     def of(cls, F: Array) -> "Wrenches":
-        """Those of ten wrenches (…, 10, 6)."""
+        """Ten wrenches (…, 10, 6), one for each inertial parameter, as one row."""
         return cls(F.reshape((*F.shape[:-2], 60)))
 
 

@@ -75,7 +75,7 @@ def contraction(model: Model, q: Array, qd: Array, tau: Array, *, external: Arra
 
 
 def load(run: LinkRun) -> HangingLoad:
-    """What a run hands over on which nothing hangs."""
+    """The load that a run passes to its parent if no further link is attached to it."""
     return HangingLoad(run.P, run.r)
 
 

@@ -15,7 +15,7 @@ from .cfa import chain, rho
 
 @dataclass(frozen=True)
 class LoadedLink(Field):
-    """The inertia G of a link and the wrench p that it takes at rest, with all that hangs on the link."""
+    """A link with all branches attached to it: its inertia G, and the wrench p at zero acceleration."""
 
     G: Array
     p: Array
@@ -128,7 +128,7 @@ def joined(A: TwoHandleRun, B: TwoHandleRun) -> tuple[TwoHandleRun, Seam]:
 
 
 def hung(whole: TwoHandleRun) -> tuple[LoadedLink, Root]:
-    """What an assembly adds to the link on which it hangs, and how it takes the motion of that link."""
+    """The load of an assembly on the link that carries it, and its response to the motion of that link."""
     X, W, Wt = whole.X, whole.W, transpose(whole.W)
     rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
     y0 = -solve(rows, Wt @ (matvec(whole.L11, whole.drive) + whole.b1 - whole.c)[..., None])[..., 0]

@@ -141,7 +141,7 @@ def _yielding(state: Any, s: Array, Di: Array) -> Any:
 
 
 def _joined(state: Any, P: Articulated, r: Array, Phi: Tensor, K: Articulated, d: Array) -> Any:
-    """What a segment does at its base once what lies beyond it is known; a_tip = G (Phi^T a + d) + e."""
+    """The response of a segment and all links beyond it, at its base; a_tip = G (Phi^T a + d) + e."""
     Q, w = state
     compliance = dense(K) * -1.0
     QG, G, _ = interface(Q.matrix, compliance)

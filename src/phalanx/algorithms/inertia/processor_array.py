@@ -121,7 +121,7 @@ def processor_array(
 
 
 def require_summed(form: str, moment: str) -> None:
-    """Raise if moments shall be summed in a way that the form does not have."""
+    """Raise if the form has no such way to sum moments."""
     if form != "newton_euler" and moment != "apart":
         raise PhalanxError(
             f'mass_matrix: processor_array has moment="{moment}" for form="newton_euler" only; composite '
@@ -175,7 +175,7 @@ def composite(chain: DHChain, plan: Steps, P: Array, H: Array, K: Tensor) -> Any
 def unit_wrenches(
     chain: DHChain, plan: Steps, Z: Array, M: Array, H: Array, K: Tensor
 ) -> tuple[Array, Array]:
-    """(f, n): what a unit acceleration of each joint takes for all links beyond, about O_j."""
+    """(f, n): force and moment about O_j by which each joint accelerates all links beyond it by one unit."""
     turns = chain.turns[plan.rows]
     f = by_joint(turns, cross(Z, H), M * Z)
     n = by_joint(turns, K @ Z, cross(H, Z))

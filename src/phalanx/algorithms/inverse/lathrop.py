@@ -28,7 +28,7 @@ class RunMotion(Field):
 
 @dataclass(frozen=True)
 class Force(Field):
-    """What links a … b take to move, in O_a: force f, moment n about O_{a-1}."""
+    """The wrench that moves links a … b, in O_a: force f, and moment n about O_{a-1}."""
 
     V: Array  # A_{a+1} … A_{b+1}: rotation from O_{b+1} to O_a
     U: Array  # from O_{a-1} to O_b, in O_{b+1}
@@ -38,7 +38,7 @@ class Force(Field):
 
 
 def join_motions(left: RunMotion, right: RunMotion) -> RunMotion:
-    """The motion of both runs; what comes late from the left enters every sum last."""
+    """The motion of both runs joined; values of the left run, ready last, enter every sum last."""
     Wt = transpose(right.W)
     u = matvec(Wt, left.w)
     ud = matvec(Wt, left.wd)

@@ -112,7 +112,7 @@ def _passed_on(state: Any, Y: Transform, own: Array) -> Any:
 
 
 def _summed(state: Any, Y: Transform, own: Array) -> Any:
-    """What all segments from this one on need at its base."""
+    """The wrench at the base of a segment that moves it and all segments after it."""
     (f,) = state
     up = Y.T @ f + own
     return (up,), (up,)

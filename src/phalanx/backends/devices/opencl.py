@@ -64,7 +64,7 @@ class OpenCLKernel(DeviceKernel):
 
     @property
     def form(self) -> str:
-        """What a work-item computes."""
+        """What a work-item computes, in words."""
         return self._first.form
 
     def _built(self, optional: tuple[str, ...], queue: Any) -> Built | BuiltGroups:

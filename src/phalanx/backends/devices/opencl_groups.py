@@ -64,7 +64,7 @@ class BuiltGroups:
 
     @property
     def _fitting(self) -> int:
-        """Groups for which there is scratch memory."""
+        """The number of groups whose scratch memory fits on the device."""
         if not self.workspace:
             return _MOST_GROUPS
         own = self.workspace * self.dtype.itemsize

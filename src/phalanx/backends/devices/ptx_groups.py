@@ -85,7 +85,7 @@ class GroupGrid(Grid):
 
 
 class _GroupThread(Text):
-    """Writes what one thread of a block computes of a state."""
+    """Writes the code of one thread; the threads of a block share one state."""
 
     def __init__(self, module: Module, program: Program, name: str, local: Mapping[Buffer, int]) -> None:
         if program.lanes != 1 or program.sizes:
@@ -151,7 +151,7 @@ class _GroupThread(Text):
         self._around(s.body)
 
     def _around(self, body: tuple[Any, ...]) -> None:
-        """Accesses at the end of a loop's body may precede those at its beginning."""
+        """Note scratch accesses in the body of a loop: those at its end precede the next iteration."""
         if not self._parallel and any(
             isinstance(x, Load | Store) and _is_scratch(x.buffer) for x in statements(body)
         ):

@@ -115,7 +115,7 @@ def _without_execution() -> str:
 
 
 def _without_runtime() -> str:
-    """Why the code that all kernels share does not load."""
+    """The reason why the LLVM IR that all kernels share cannot be loaded."""
     from . import objects
     from .locks import building
 

@@ -74,7 +74,7 @@ class CompiledCode(ABC):
 
     @cached_property
     def _has_one(self) -> bool:
-        """Whether there is one output, which users get as it is."""
+        """Whether there is one output, which is returned without a tuple."""
         return len(self.outputs) == 1 and not isinstance(self.packed([None]), tuple)
 
     def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int | None = None) -> Any:
@@ -115,7 +115,7 @@ class CompiledCode(ABC):
         return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.throughput)
 
     def fill_any(self, inputs: Sequence[np.ndarray], outs: Sequence[np.ndarray], threads: int | None) -> None:
-        """Fill outputs from inputs that have been checked, whatever their strides, types and memory are."""
+        """Fill outputs from checked inputs of any strides, types and memory."""
         arrays = [_plain(a, self.dtype, apart=outs) for a in inputs]
         results = [_plain(out, self.dtype, apart=outs[:k]) for k, out in enumerate(outs)]
         if not self.fill((*arrays, *results), threads):
@@ -361,7 +361,7 @@ class NativeBackend(Backend):
 
 
 def _plain(array: np.ndarray, dtype: np.dtype, apart: Sequence[np.ndarray]) -> np.ndarray:
-    """An array as machine code takes it: aligned, of just that dtype, away from the memory of others."""
+    """An array that machine code can read: aligned, of just that dtype, sharing no memory with others."""
     if array.dtype != dtype:
         return array.astype(dtype, subok=False)
     if not array.flags.aligned or any(np.may_share_memory(array, other) for other in apart):

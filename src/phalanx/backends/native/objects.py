@@ -123,7 +123,7 @@ def _ufunc_slot() -> int | None:
 
 
 def show_first(ufunc: Any) -> None:
-    """Make a ufunc pass arguments that are no plain arrays to `gufunc.lazily` before NumPy sees them."""
+    """Make a ufunc pass arguments other than plain arrays to `gufunc.lazily` before NumPy converts them."""
     if type(ufunc) is np.ufunc and usable() and (offset := _ufunc_slot()) is not None:
         ctypes.c_void_p.from_address(id(ufunc) + offset).value = runtime()["vectorcall"]
 

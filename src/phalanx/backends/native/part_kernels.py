@@ -92,7 +92,7 @@ def _module(call: Call, optional: tuple[str, ...], target: Target) -> str:
 
 
 def _sizes(shapes: Mapping[str, tuple[int, ...]]) -> list[int]:
-    """How many numbers each message has."""
+    """The length of each message in numbers."""
     return [prod(shape) for name, shape in shapes.items() if name.startswith(("received", "sent"))]
 
 

@@ -96,7 +96,7 @@ def compiled(
 
 
 def module(parts: Sections, dtype: np.dtype, target: Target, registers: int = 0) -> str:
-    """The LLVM IR of a program in sections, and of the loop over a batch; few states take one register."""
+    """The LLVM IR of a program in sections and of the loop over a batch; few states use one register."""
     element, width = ELEMENTS[dtype], target.lanes(dtype.itemsize)
     values = len(parts.loop.carried) + len(parts.live)
     wide = registers or next((n for n, most in _REGISTERS.items() if values <= most), 1)

@@ -93,7 +93,7 @@ def is_brief(rows: int, seconds: float) -> bool:
 
 
 class Throughput:
-    """Seconds that a kernel takes for a row on one thread, at best; unknown before a large batch."""
+    """The least time of a kernel per row on one thread, in seconds; unknown before the first large batch."""
 
     def __init__(self) -> None:
         self.seconds = inf

@@ -30,7 +30,7 @@ class Applied(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keep what derivatives need."""
+        """Store the arrays that derivatives need."""
         ctx.work, ctx.mode, *tensors = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
@@ -130,7 +130,7 @@ def _second_gradients(
 
 
 def _filled(changes: Sequence[Any], like: Sequence[Any]) -> list[Any]:
-    """Changes of all inputs, zero where there is none."""
+    """The tangents of all inputs, zero where autograd has none."""
     return [torch.zeros_like(t) if c is None else c for c, t in zip(changes, like, strict=False)]
 
 

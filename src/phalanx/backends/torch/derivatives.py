@@ -48,11 +48,11 @@ class Work:
 
     @cached_property
     def inputs(self) -> int:
-        """How many of what is given are inputs; optional ones come behind."""
+        """The number of inputs among the arguments; optional ones are last."""
         return len(FUNCTIONS[self.function].inputs)
 
     def cores(self, mode: str) -> list[int]:
-        """Axes behind those of the batch of each array that the function, or a derivative of it, takes."""
+        """The number of axes behind the batch of each argument of the function or of its derivative."""
         f = FUNCTIONS[self.function]
         own = [len({**f.inputs, **f.optional}[name]) for name in self.given]
         cotangent = [len(next(iter(f.outputs.values())))] if mode in ("vjp", "hvp") else []
@@ -85,13 +85,13 @@ class Work:
         return tuple(made)
 
     def jvp(self, *arrays: np.ndarray) -> Arrays:
-        """The change of the result along changes of all inputs, which stand behind what is given."""
+        """The tangent of the result; the tangents of all inputs follow the arguments."""
         given, changes = arrays[: len(self.given)], list(arrays[len(self.given) :])
         changes[0] = self._coordinates("rates_of", given[0], changes[0], self.robot.nv)
         return (np.asarray(self._derivative("jvp", given, (tuple(changes),))),)
 
     def hvp(self, *arrays: np.ndarray) -> Arrays:
-        """The change of all gradients along changes of the inputs, which stand behind the cotangent."""
+        """The tangents of all gradients; those of the inputs follow the cotangent."""
         given, (cotangent, *changes) = arrays[: len(self.given)], arrays[len(self.given) :]
         made: Arrays = self._derivative("hvp", given, (cotangent, tuple(changes)))
         return made
@@ -124,7 +124,7 @@ class Work:
         return dict(zip(self.given[self.inputs :], given[self.inputs :], strict=False))
 
     def _coordinates(self, how: str, q: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-        """Values for coordinates from those for rates, or the other way round."""
+        """Cotangents of coordinates from those of rates, or the reverse."""
         if self.is_flat:
             return values
         batch = np.broadcast_shapes(q.shape[:-1], values.shape[:-1])

@@ -91,7 +91,7 @@ class TorchFunctions(ArrayFunctions[torch.Tensor, torch.Tensor]):
         algorithm: Any,
         threads: int | None,
     ) -> Work:
-        """What is to be done, with the kernels that it has made before."""
+        """The operation of a call for autograd, with the kernels compiled for it so far."""
         keywords = {"frame": frame} if frame is not None else {}
         if not isinstance(algorithm, str) or not (frame is None or isinstance(frame, str)):
             return Work(self.robot, function, given, keywords, choices, algorithm, threads)

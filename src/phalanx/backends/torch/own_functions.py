@@ -41,7 +41,7 @@ class AppliedOwn(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keep what derivatives need."""
+        """Store the arrays that derivatives need."""
         ctx.f, *tensors = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)

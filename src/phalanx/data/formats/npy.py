@@ -169,12 +169,12 @@ class NpyWriter(FormatWriter):
             )
 
     def head(self, rows: int) -> bytes:
-        """What a file of so many frames begins with."""
+        """The header of a file with the given number of frames."""
         [column] = self.columns
         return _header((rows, *column.shape), column.dtype)
 
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
-        """The part with these frames."""
+        """The bytes of a part that holds the frames of a batch."""
         [column] = self.columns
         return FilePart(bytes_of(np.ascontiguousarray(batch[column.name], column.dtype)), note)
 

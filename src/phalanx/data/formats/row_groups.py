@@ -31,11 +31,11 @@ class ParquetWriter(FormatWriter):
         self.plain = [c.name for c in columns if c.dtype.kind == "O"]
 
     def head(self, rows: int) -> bytes:
-        """What a file of so many frames begins with."""
+        """The header of a file with the given number of frames."""
         return MAGIC
 
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
-        """The part with these frames."""
+        """The bytes of a part that holds the frames of a batch."""
         pa = package("pyarrow", "Parquet")
         arrays = [self._arrow(c, batch[c.name]) for c in self.columns]
         schema = pa.schema(
@@ -65,7 +65,7 @@ class ParquetWriter(FormatWriter):
             return memoryview(grown.getvalue())
 
     def tail(self, parts: Sequence[WrittenPart]) -> bytes:
-        """What a file ends with."""
+        """The footer of a file."""
         footers = [bytes.fromhex(p.note["footer"]) for p in parts]
         return joined(footers, [p.start - len(MAGIC) for p in parts])
 

@@ -32,7 +32,7 @@ def is_mujoco(value: object) -> bool:
 
 
 class CompiledModel(NamedTuple):
-    """A compiled model, and how many sensors it had before some were dropped with the files they refer to."""
+    """A compiled model, and its number of sensors before those of missing files were dropped."""
 
     model: Any
     sensors: int

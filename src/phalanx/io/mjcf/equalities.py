@@ -16,7 +16,7 @@ _KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}  # by the numbers of
 
 
 class Equalities(NamedTuple):
-    """What the constraints of a model come to."""
+    """The couplings and closed loops that the constraints of a model make."""
 
     joints: list[Joint]  # the joints of the tree, some of them with a driver now
     loops: list[LoopClosure]
@@ -67,7 +67,7 @@ def _mimic(model: Any, names: MujocoNames, e: int, drivers: dict[str, Mimic]) ->
 
 
 def _described(model: Any, names: MujocoNames, e: int, label: str) -> str:
-    """The name of a constraint; of one between joints, these too."""
+    """The name of a constraint, with the joints that it couples."""
     if _KINDS.get(int(model.eq_type[e])) != "joint":
         return label
     joints = [names.joints[j] for j in (model.eq_obj1id[e], model.eq_obj2id[e]) if j >= 0]

@@ -46,7 +46,7 @@ _ATTRIBUTE = re.compile(r"""(?<![^\s<>/"'=])([^\s<>/"'=]++)\s*+=\s*+("[^"]*+"|'[
 
 @dataclass
 class _Element:
-    """A tag with its attributes, and how many elements its contents come to."""
+    """A tag with its attributes, and the number of elements inside after copies and includes."""
 
     tag: str
     attributes: dict[str, str]
@@ -56,7 +56,7 @@ class _Element:
 
 @dataclass
 class _Scan:
-    """What is known while a model and the files it names are read."""
+    """The state of a scan of a model and of the files it includes."""
 
     folder: str | None  # of the model; None for a text, which names no files
     copies: float = 0.0
@@ -75,7 +75,7 @@ def check_file(path: str, source: str) -> None:
 
 
 def _size_of_file(scan: _Scan, path: str, source: str) -> float:
-    """How many elements a file comes to; none where MuJoCo cannot read it or it includes itself."""
+    """The number of elements of a file with its includes; 0 if MuJoCo refuses it or it includes itself."""
     if path in scan.reading:
         return 0.0
     try:
@@ -90,7 +90,7 @@ def _size_of_file(scan: _Scan, path: str, source: str) -> float:
 
 
 def _size(scan: _Scan, text: str | bytes, source: str) -> float:
-    """How many elements a text comes to once everything in it is copied and included."""
+    """The number of elements of MJCF after all copies and includes."""
     text = text if isinstance(text, str) else text.decode("utf-8", "replace")
     stack = [_Element("", {}, 0)]
     for element in _elements(text):
@@ -114,7 +114,7 @@ def _size(scan: _Scan, text: str | bytes, source: str) -> float:
 
 
 def _copied(scan: _Scan, replicate: _Element, where: str) -> float:
-    """How many elements the copies come to, if there are not too many."""
+    """The number of elements of all copies; raises if there are too many."""
     size = _product(replicate.attributes.get("count", "1")) * max(replicate.inside, 1.0)
     scan.copies += size
     if scan.copies > MOST_COPIES:

@@ -39,7 +39,7 @@ class MujocoNames:
     given: bytes  # all names of the model, each ending with a null byte
 
     def at(self, addresses: Iterable[int]) -> list[str]:
-        """The names at the addresses, empty where there is none."""
+        """The names at the addresses, empty for elements without one."""
         ends = ((a, self.given.index(b"\0", a)) for a in addresses)
         return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
 

@@ -144,7 +144,7 @@ class _Sprig(NamedTuple):
 
 
 def _links(where: str, n: object) -> int:
-    """A number of links that memory holds."""
+    """The checked number of links; raises if they would not fit into memory."""
     links = _integer(where, "n", n, 1)
     require_memory(_BYTES * links, f"{where}: a robot of {shown(links)} links", "take fewer")
     return links

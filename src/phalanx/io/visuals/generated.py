@@ -65,7 +65,7 @@ class _Piece:
 
 
 def generated(robot: Robot) -> list[Visual]:
-    """Tubes and drums for every link that has some extent."""
+    """Tubes along links and drums at joints, for every link with an extent."""
     pieces = _pieces(robot)
     radius = _radius(robot, pieces)
     return [visual for piece in pieces for visual in _drawn(piece, radius * (1.0 - _TAPER * piece.depth))]

@@ -70,7 +70,7 @@ def _parsed(trimesh: Any, content: bytes, suffix: str) -> list[Surface]:
 
 
 def _parts(scene: Any, unit: float) -> Iterator[Surface]:
-    """Each geometry of a scene, where its graph puts it."""
+    """Each geometry of a scene at its pose in the scene graph."""
     for node in scene.graph.nodes_geometry:
         pose, name = scene.graph[node]
         geometry = scene.geometry[name]

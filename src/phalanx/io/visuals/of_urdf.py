@@ -79,7 +79,7 @@ def _elements(root: Element) -> Iterator[tuple[str, Element]]:
 
 
 def _urdf_shape(geometry: Element | None, mesh_files: MeshFiles) -> tuple[Shape | None, str]:
-    """The shape of <geometry>, or what is missing to it."""
+    """The shape of <geometry>, or a note on what it lacks."""
     for e in geometry if geometry is not None else ():
         return _shape(e, e.attrib.get, "filename", mesh_files)
     return None, ""

@@ -67,7 +67,7 @@ class Bytes:
 
     @property
     def total(self) -> int:
-        """Inputs, outputs and parameters: what has to move at least."""
+        """The bytes of inputs, outputs and parameters, the least memory traffic."""
         return self.inputs + self.outputs + self.parameters
 
 

@@ -1,3 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Passes: functions from a program to a program."""
+"""Passes: functions from a program to a program.
+
+Of straight-line code: `order` and `fuse` for every kernel, `register_pressure` for large ones,
+`differentiate`. Of any program: `nonfinite` for every kernel and export, `specialise`, `unroll`,
+`sections` for loops that end on data, `iterations` for work-groups. Each ends with `checked`, so that tests
+verify what it returns.
+"""

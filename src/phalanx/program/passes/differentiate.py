@@ -90,7 +90,7 @@ class Adjoint(NamedTuple):
         return self if (mask, holds) in self.guard else Adjoint(self.amount, (*self.guard, (mask, holds)))
 
     def plus(self, other: Adjoint) -> Adjoint:
-        """The sum of two; it is guarded by what holds for both, and by one of their further masks."""
+        """The sum of two adjoints, with the masks that both share and one of the remaining ones."""
         if self.guard == other.guard:
             return Adjoint(self.amount + other.amount, self.guard)
         if self.is_zero or other.is_zero:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..ir import Program, Scalar, Store, Value, renamed
+from ..ir import Program, Scalar, Store, Value, checked, renamed
 from ..ops import ADD, FMA, FMS, FNMA, MUL, SUB
 from .order import depth_first
 
@@ -40,7 +40,7 @@ def fuse(program: Program) -> Program:
             body.append(fused)
         else:
             body.append(renamed(s, made) if type(s) is Store else s)
-    return replace(program, body=tuple(body))
+    return checked(replace(program, body=tuple(body)))
 
 
 def fusions(program: Program) -> dict[Any, Any]:

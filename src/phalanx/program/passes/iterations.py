@@ -30,6 +30,7 @@ from ..ir import (
     Table,
     Until,
     Value,
+    checked,
     int_expr,
     operands_of,
     plus,
@@ -52,7 +53,7 @@ def lanes_as_iterations(program: Program) -> Program:
         else:
             lane = InductionVariable()
             body.append(ParallelFor(lane, 0, width, tuple(_Lane(scratch, lane, width).body(inside))))
-    return replace(program, body=tuple(body), scratch=tuple(scratch.values()), lanes=1)
+    return checked(replace(program, body=tuple(body), scratch=tuple(scratch.values()), lanes=1))
 
 
 def _by_width(program: Program) -> list[tuple[int, tuple[Any, ...]]]:
@@ -174,7 +175,7 @@ def in_single_iterations(program: Program) -> Program:
 
     Runs whose values others use, and loops with carried values around parallel ones, stay as they are.
     """
-    return replace(program, body=_wrapped(program.body, _users(program)))
+    return checked(replace(program, body=_wrapped(program.body, _users(program))))
 
 
 def _users(program: Program) -> dict[Any, set[int]]:

@@ -142,7 +142,7 @@ def _reached(body: tuple[Any, ...], inputs: list[Load]) -> dict[Any, int]:
 
 
 def _passing(s: Any) -> tuple[Any, ...]:
-    """Operands of which each alone can make a result not finite."""
+    """The operands that make a result NaN or infinite on their own."""
     return s.args[: ops.OPS[s.op].reached_by] if isinstance(s, Value) else ()
 
 

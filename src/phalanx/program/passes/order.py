@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..ir import Load, Program, Scalar, Store
+from ..ir import Load, Program, Scalar, Store, checked
 from ..ops import COS, SIN
 
 
@@ -39,7 +39,7 @@ def depth_first(program: Program) -> Program:
             else:
                 done.add(node)
                 order.append(node)
-    return replace(program, body=(*order, *_stores(program)))
+    return checked(replace(program, body=(*order, *_stores(program))))
 
 
 def nearest_first(program: Program) -> Program:
@@ -55,7 +55,7 @@ def nearest_first(program: Program) -> Program:
         order += sorted(fresh, key=position.__getitem__)
         for x in wanted:
             needs[x] -= fresh
-    return replace(program, body=(*order, *_stores(program)))
+    return checked(replace(program, body=(*order, *_stores(program))))
 
 
 def sincos_first(program: Program) -> Program:
@@ -65,7 +65,8 @@ def sincos_first(program: Program) -> Program:
     known = {(s.buffer, s.index): s for s in body if type(s) is Load}
     loads = [known.get((r, k)) or Load(r, k) for r in program.inputs for k in range(r.size)]
     first = dict.fromkeys(loads)
-    return replace(program, body=(*first, *(s for s in order if s not in first), *_stores(program)))
+    body = [*first, *(s for s in order if s not in first)]
+    return checked(replace(program, body=(*body, *_stores(program))))
 
 
 def with_sincos_first(values: list[Any]) -> list[Any]:
@@ -80,7 +81,7 @@ def with_sincos_first(values: list[Any]) -> list[Any]:
 
 
 def _behind(values: Iterable[Any]) -> set[Any]:
-    """Some values and all their transitive operands."""
+    """The given values and all their transitive operands."""
     seen: set[Any] = set()
     stack = list(values)
     while stack:

@@ -231,7 +231,7 @@ class _Queue:
         self._put(k, self._clock)
 
     def renew(self, several: Iterable[int]) -> None:
-        """Update the costs of those of `several` that are in the queue."""
+        """Update the costs of the queued values among `several`."""
         for k in several:
             if k in self._known:
                 self._put(k, self._known[k][1])

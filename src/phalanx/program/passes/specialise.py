@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Buffer, Containers, For, Load, LoopCarried, Program, Table, Until, renamed
+from ..ir import Buffer, Containers, For, Load, LoopCarried, Program, Table, Until, checked, renamed
 
 
 def specialise(program: Program, uniforms: Sequence[float]) -> Program:
@@ -20,7 +20,8 @@ def specialise(program: Program, uniforms: Sequence[float]) -> Program:
     if len(uniforms) != program.uniform.size:
         raise TypeError(f"specialise: {len(uniforms)} uniforms, expected {program.uniform.size}.")
     table = Table(program.uniform.name, np.array(uniforms))
-    return replace(program, body=_specialised(program.body, program.uniform, table, {}), uniform=None)
+    body = _specialised(program.body, program.uniform, table, {})
+    return checked(replace(program, body=body, uniform=None))
 
 
 def _specialised(

@@ -21,6 +21,7 @@ from ..ir import (
     Store,
     Table,
     Value,
+    checked,
     counter_values,
     evaluate,
 )
@@ -38,7 +39,7 @@ def unroll(program: Program) -> Program:
     results = [x for r in program.outputs for x in run.memory[r]]
     uniforms = 0 if program.uniform is None else program.uniform.size
     made = straight({r.name: shapes[r.name] for r in program.inputs}, outputs, results, uniforms)
-    return replace(made, bodies=program.bodies)
+    return checked(replace(made, bodies=program.bodies))
 
 
 class _Unrolling:

@@ -69,11 +69,11 @@ class BodyGraph(Graph):
         return made.reshape((1, *array.shape[1:]))
 
     def at_body(self, body: int) -> Any:
-        """One at a body, zero at all others."""
+        """A number per body: 1 at one body, 0 at all others."""
         return self.param((np.arange(self.n) == body).astype(float))
 
     def table(self, columns: Iterable[int]) -> np.ndarray:
-        """Some of the columns side by side (n, …)."""
+        """Columns of the table of parameters side by side (n, …)."""
         chosen = [self.columns[k] for k in columns]
         return np.stack(chosen, axis=1) if chosen else np.zeros((self.n, 0))
 

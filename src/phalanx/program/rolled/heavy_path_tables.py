@@ -56,7 +56,7 @@ class HeavyPathRows:
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The position of each row in its heavy path."""
+        """The position of each row within its heavy path."""
         return np.arange(len(self.bodies)) - np.repeat(self.first, self.length)
 
 

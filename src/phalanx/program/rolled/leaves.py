@@ -65,7 +65,7 @@ class Added(State):
 
 @dataclass(frozen=True)
 class Global(Leaf):
-    """A scalar of a buffer that all bodies share."""
+    """A scalar that all bodies share: number `index` of the buffer `name`."""
 
     name: str
     index: int
@@ -157,12 +157,12 @@ class StoredPair(Numbered):
 
 
 class InBounds(Numbered):
-    """One, or zero if the operand of that number is clamped because it lies beyond the ends."""
+    """1, or 0 if the operand of that number is clamped because it is beyond the ends."""
 
 
 @dataclass(frozen=True)
 class Variable(Leaf):
-    """A value of a row that an elimination changes in place."""
+    """A value of a row that an elimination updates in place."""
 
     elimination: int
     number: int

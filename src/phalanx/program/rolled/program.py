@@ -31,7 +31,7 @@ class RolledProgram:
 
     @property
     def one_state(self) -> bool:
-        """Whether SIMD lanes always hold bodies of one state, never several states."""
+        """Whether SIMD lanes hold bodies of one state, never several states."""
         return self._walked is not None and self._walked.runs and self.layout.n >= RUN
 
     def alone(self, lanes: int = 8) -> Program | None:

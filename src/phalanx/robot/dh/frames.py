@@ -289,20 +289,20 @@ def _assembled(
 
 
 def _transform(frames: list[_Frame], size: float) -> Transform:
-    """X to the frames from those they are given in."""
+    """The transform X from the frames in which DH frames are stated to the DH frames."""
     E = np.array([[f.x, _cross(f.z, f.x), f.z] for f in frames])
     return _cleaned(Transform(E, np.array([f.origin for f in frames])), size)
 
 
 def _cleaned(X: Transform, size: float) -> Transform:
-    """X without what rounding leaves behind."""
+    """X with entries of the size of rounding errors set to zero."""
     E = np.where(np.abs(X.E) <= _ZERO, 0.0, X.E)
     E = np.where(np.count_nonzero(E, axis=-1, keepdims=True) == 1, np.sign(E), E)
     return Transform(E, np.where(np.abs(X.r) <= _ZERO * size, 0.0, X.r))
 
 
 def _about_centres(G: Inertia, X: Transform, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mass centres and packed inertias about them, in the frames that X leads to."""
+    """Mass centres and packed inertias about them, in the target frames of X."""
     mass = G.m[:, None]
     centre = G.h / np.where(mass > 0.0, mass, 1.0)
     square = dot(centre, centre)[:, None, None] * np.eye(3) - centre[:, :, None] * centre[:, None, :]

@@ -157,7 +157,7 @@ class JointType(ABC):
 
     @classmethod
     def along_rates(cls, q: Array, slope: Array) -> Array:
-        """Derivatives with respect to coordinates as derivatives along rates: the transpose of the above."""
+        """Derivatives along rates from those with respect to coordinates: `coordinate_rates` transposed."""
         return slope
 
     @classmethod
@@ -167,7 +167,7 @@ class JointType(ABC):
 
     @classmethod
     def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
-        """Derivatives along rates as derivatives with respect to coordinates: the transpose of the above."""
+        """Derivatives with respect to coordinates from those along rates: `rates_of` transposed."""
         return slope
 
     # The joint of the same type that leads from the child to the parent: its motion is the inverse.
@@ -469,7 +469,7 @@ def register(kind: type[JointType]) -> None:
 
 
 def _moves_along_its_axis(step: JointBody) -> bool:
-    """Whether a screw turns about z and slides along z as its axis says, which is all that others look at."""
+    """Whether a screw moves about and along z as its `axis` says; other code reads `axis` only."""
     off, q = np.array(step.axis)[[0, 1, 3, 4]], np.full((1, 1), 0.7)
     rest, given = Transform(np.eye(3)[None], np.zeros((1, 3))), np.array([step.axis])
     found, wanted = (m.transform(q, rest, np.zeros(1), given) for m in (step.motion, Helix))

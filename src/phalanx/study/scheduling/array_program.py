@@ -283,7 +283,7 @@ def _outward_sliding(axis: Any, row: Any, m: Any, arm: Any) -> Any:
 
 
 def _inward(row: Any, own: Any, further: Any) -> Any:
-    """F(n+1,j,i), N(n+1,j,i) and a_ji."""
+    """The step inward of a processor (j, i): F(n+1,j,i), N(n+1,j,i) and the element a_ji."""
     wrench = _carried(own[:6], further[:6], row[3:6])
     return np.concatenate([wrench, np.array([dot(row[:3], wrench[3:])])])
 
@@ -309,14 +309,14 @@ def _composite_on_triangle(robot: Robot, machine: ProcessorArray, q: np.ndarray,
 
 
 def _composite_on_columns(robot: Robot, machine: ProcessorArray, q: np.ndarray, _: str) -> Made:
-    """One processor for each link, which takes its wrench along the links before."""
+    """Composite bodies on one processor for each link, which carries its wrench along the links before."""
     steps = _begin(robot, machine, q, [list(range(robot.nv))], np.arange(robot.nv))
     _in_tip_frame(steps)
     return _along_columns(robot, q, steps)
 
 
 def _composite_from_base_on_columns(robot: Robot, machine: ProcessorArray, q: np.ndarray, _: str) -> Made:
-    """The same in the base frame."""
+    """Composite bodies as `_composite_on_columns`, in the base frame."""
     steps = _in_base_frame(robot, machine, q)
     return _along_columns(robot, q, steps)
 

@@ -109,7 +109,7 @@ def execution_plan(schedule: Schedule, lanes: int = 1, code: TaskCode | None = N
 
 
 class _Planner:
-    """Items of all processors, and messages as they turn out to be needed."""
+    """Plans the items of all processors, and the messages that they need."""
 
     def __init__(self, schedule: Schedule, code: TaskCode) -> None:
         self.schedule, self.code = schedule, code
@@ -142,7 +142,7 @@ class _Planner:
             )
 
     def collect(self) -> None:
-        """All items of all processors."""
+        """Collect the items of all processors."""
         for t in sorted(self.schedule.tasks, key=lambda t: (t.start, t.end, t.task)):
             item = self._item(t.processor, (t.start, 1.0, t.end, float(t.task)), t.task)
             for value in self.code.values[t.task]:
@@ -179,7 +179,7 @@ class _Planner:
         return min(self.items)
 
     def _need(self, p: int, value: Any, item: _Item) -> None:
-        """Let a processor have a value in an item: computed there, or from a message."""
+        """Provide a value in an item of a processor: computed there, or from a message."""
         if not isinstance(value, Scalar) or value in self.made[p]:
             return
         if value.op is INPUT:
@@ -203,7 +203,7 @@ class _Planner:
         return self.arrivals.get((task, p), inf)
 
     def _arrive(self, p: int, task: int, value: Scalar, item: _Item) -> None:
-        """Let a value of a task come to a processor, from neighbour to neighbour where no link is direct."""
+        """Send a value of a task to a processor, by relays where no link is direct."""
         source = self.master if task == _INPUTS else self.at[task]
         seen: set[int] = set()
         while p != source:

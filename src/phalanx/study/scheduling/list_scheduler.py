@@ -64,7 +64,7 @@ class _Ready:
         return heappop(self.heap)[1]
 
     def done(self, task: int) -> None:
-        """Let those go that waited for a task alone."""
+        """Queue the tasks that waited for this task only."""
         for k in self.graph.after[task]:
             self.waiting[k] -= 1
             if not self.waiting[k]:
@@ -137,7 +137,7 @@ class _Networked:
         return self
 
     def result(self) -> tuple[Placed, list[PlacedMessage]]:
-        """What was placed."""
+        """The start of each task, and the messages."""
         return self.starts, self.messages
 
     def _place(self, task: int) -> None:
@@ -259,7 +259,7 @@ class SystolicSchedule(Schedule):
         return f"{super()._facts()}, {steady}"
 
     def _intervals(self) -> Iterator[float]:
-        """Intervals in ascending order that could be the shortest one: there one set just makes way."""
+        """Candidates for the shortest interval, ascending: at each, reservations of two sets just touch."""
         least = max((sum(b - a for a, b in row) for row in self.reservations), default=0.0)
         edges = {b - a for row in self.reservations for a, _ in row for _, b in row if b > a}
         yield least

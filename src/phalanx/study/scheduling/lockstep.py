@@ -186,7 +186,7 @@ class Lockstep:
         return history
 
     def _meet(self, content: str, pairs: list[Any], level: int, step: int, shuffled: bool) -> None:
-        """Partners' values come: at once to a neighbour, else row by row."""
+        """Exchange values of partners: in one step with a shuffle, else from row to row."""
         for distance in range(1 if shuffled else 1 << level):
             moved = []
             for column, where, k, other in pairs:
@@ -197,7 +197,7 @@ class Lockstep:
             self._pass_on(moved)
 
     def _shuffle(self, content: str, at: list[list[int]], level: int | None, *, forwards: bool) -> None:
-        """Values move along the shuffle, backwards before a level that needs it, forwards on the way home."""
+        """Move values along the shuffle: backwards before a level that needs it, forwards to return them."""
         moved: list[Transfer] = []
         for column, where in zip(self.columns, at, strict=True):
             if level is None and where == sorted(where):
@@ -237,7 +237,7 @@ class Lockstep:
     def _work(
         self, name: str, work: list[tuple[int, int, list[LockstepValue], Callable[..., Any]]]
     ) -> list[tuple[int, LockstepValue]]:
-        """The values that processors compute for the rows of others or their own, all at the same time."""
+        """The values of one computation on several processors at the same time; each may serve any row."""
         start, end, made = self.now, self.now, []
         for slot, processor, inputs, run in work:
             made.append((slot, self._task(name, processor, self.rows[slot], inputs, run)))

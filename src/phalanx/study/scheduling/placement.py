@@ -299,7 +299,7 @@ def critical_events(schedule: Schedule) -> tuple[Event, ...]:
 
 
 class _Book:
-    """Events so far, by what they produced and whom they occupied."""
+    """The events so far, by the results that they made and by the processors that they occupied."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.graph = schedule.graph
@@ -309,7 +309,7 @@ class _Book:
         self.ends: list[tuple[float, int]] = []  # of all events, sorted
 
     def enter(self, number: int, event: Event) -> None:
-        """Note an event."""
+        """Record an event."""
         where = [event.processor] if isinstance(event, PlacedTask) else [event.receiver, event.sender]
         self.made[event.task, -1 if self.shared else where[0]] = _end(event), number
         for p in where:

@@ -249,7 +249,7 @@ def operations_of(results: Any) -> Count:
 
 
 class _Sources(NamedTuple):
-    """The charged operations whose results an operation needs, and whether it reads inputs besides."""
+    """The charged operations that an operation depends on, and whether it also reads inputs."""
 
     operations: tuple[int, ...]
     reads_input: bool
@@ -257,7 +257,7 @@ class _Sources(NamedTuple):
 
 
 def _sources(flow: Flow) -> list[_Sources]:
-    """What each operation needs; those that are not charged only pass on what they need."""
+    """The charged operations behind each operation; free ones pass on those of their operands."""
     found: list[_Sources] = []
     for x, count, operands in zip(flow.nodes, flow.counts, flow.operands, strict=True):
         needed: dict[int, None] = {}

@@ -108,7 +108,7 @@ class _Child:
         self._write(pickle.dumps(content))
 
     def go(self) -> None:
-        """Let it begin."""
+        """Signal the worker to start."""
         self._write(_GO)
 
     def _write(self, data: bytes) -> None:
@@ -136,7 +136,7 @@ class _Child:
 
 
 def _wait(children: list[_Child], is_so: Callable[[_Child], bool], layout: SharedLayout, memory: Any) -> None:
-    """Until something holds of all children; if one dies, the others give up, and an error names it."""
+    """Wait until `is_so` holds for all children; if one dies, the others give up and an error names it."""
     while True:
         for child in children:
             if status := child.process.poll():

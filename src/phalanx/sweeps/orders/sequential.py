@@ -32,7 +32,7 @@ class Sequential(Order):
 
     @cached_property
     def is_chain(self) -> bool:
-        """Whether each body hangs on the one before."""
+        """Whether the parent of each body is the one before."""
         return bool(np.array_equal(self.parents, np.arange(-1, self.n - 1)))
 
     @cached_property

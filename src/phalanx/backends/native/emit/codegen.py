@@ -260,7 +260,7 @@ class Text(LaneWriter):
             self.on_if(If(int_expr("lt", first, s.end), (rest,)))
 
     def on_prefetch(self, s: Prefetch) -> None:
-        """Ask for all lines at once: one by one they take longer than the arithmetic between them."""
+        """Prefetch all cache lines at once: one by one they take longer than the arithmetic between them."""
         self.used.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         for buffer, index, stores in s.places:
             address = self.address(buffer, index)

@@ -72,7 +72,7 @@ class Prefetch(NamedTuple):
 
 
 def prefetch(phase: Phase, lanes: int) -> Prefetch:
-    """What a phase loads and stores at few places; with a parallel loop, each of its iterations does.
+    """The addresses to prefetch before a phase, or before each iteration of its parallel loop.
 
     Indices of the result are those of a register of `lanes` numbers.
     """

@@ -95,7 +95,7 @@ class BodySource:
         return 1.0 if self.joints is None else self.graph.param(self.joints.ratio)
 
     def body_rates(self, rate: Array) -> Array:
-        """Return the rates of bodies from those of joints, which are inputs."""
+        """Return the rates of bodies from those of joints; rates of joints are inputs."""
         if self.joints is None:
             return rate
         return np.array([self.moved(x, DOF) * self.ratio for x in rate.ravel().tolist()], dtype=object)

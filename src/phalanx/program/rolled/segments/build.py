@@ -36,7 +36,7 @@ class _Stages(ABC):
 
     @abstractmethod
     def place(self, what: L.Leaf, body: Index) -> Place:
-        """Where a link or segment finds a leaf, or keeps a result."""
+        """The address of a leaf or of a result for a link or a segment."""
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
         return self.b.load(*self.place(leaf, where.get(L.OWN, 0)))
@@ -97,7 +97,7 @@ class _OverLinks(_Stages):
 
 
 class _OverSegments(_Stages):
-    """Stages over segments, one after another; regions are then counted by single numbers."""
+    """Stages over segments, one after another; indices of buffers then count single numbers."""
 
     def __init__(self, b: SegmentBuilder) -> None:
         super().__init__(b)
@@ -166,7 +166,7 @@ def _build(stages: _Stages, stage: BodyLoop | Once) -> None:
 
 
 def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
-    """The loop over the links of one motion; it reads inputs where the caller has them."""
+    """The loop over all links with one type of motion; it reads the caller's inputs, not copies of them."""
     p, name = b.program, stage.bodies
     assert name is not None
     rows = p.maps[name]
@@ -177,11 +177,11 @@ def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
         lane = b.entry(f"{name} lane", lanes, rounds.index)
 
         def place(width: int, k: int) -> Index:
-            """Number k of so many that each link has in a table."""
+            """The index of number k of the `width` that each link has in a table."""
             return plus(times(plus(times(at, width), k), b.lanes), lane)
 
         def stored(width: int, k: int) -> Index:
-            """Number k of so many that each link has in a buffer."""
+            """The index of number k of the `width` that each link has in a buffer."""
             return plus(b.entry(f"{name} stored", b.numbers(rows, width), rounds.index), k * b.lanes)
 
         def leaf(what: L.Leaf) -> Real:

@@ -82,7 +82,7 @@ class ColumnsSideBySide:
         self.place = 0
 
     def _span(self, start: Index, count: int) -> None:
-        """Some groups, side by side as far as caches go: rows and columns are then written in long pieces."""
+        """Compute the columns of `count` groups, as many as caches hold, so that stores are contiguous."""
         b = self.b
         end = plus(start, count)
         with b.loop(end, first=start) as groups:
@@ -100,7 +100,7 @@ class ColumnsSideBySide:
         return plus(times(group, self.b.lanes), self.rest)
 
     def _lay_out(self) -> None:
-        """What columns begin with, side by side."""
+        """The start values of all columns, interleaved for SIMD lanes."""
         b, lane = self.b, np.arange(self.b.lanes)
         places = np.arange(len(self.firsts))[:, None] * self.width * b.lanes + lane
         with b.part(1), b.loop(places.size) as loop:
@@ -156,7 +156,7 @@ class ColumnsSideBySide:
             self._rows_out(first, top, count)
 
     def _walk(self, group: Index, starts: list[Real], first: Index, top: Index, count: int) -> Sequence[Real]:
-        """What columns carry on past some ancestors, the last of which come first."""
+        """Walk the columns of a group past `count` ancestors, nearest first; return the carried values."""
         b = self.b
         with b.loop(count, down=True) as rounds, self._owned(group):
             carried = [rounds.carry(x) for x in starts]
@@ -231,7 +231,7 @@ class ColumnsSideBySide:
 
     @cached_property
     def _reached(self) -> list[list[int]]:
-        """On which of the carried values each one depends in the end, and, last, the entry does."""
+        """As `_direct`, over any number of ancestors: the transitive closure."""
         known: list[set[int]] = []
         more = [set(found) for found in self._direct]
         while more != known:
@@ -240,7 +240,7 @@ class ColumnsSideBySide:
 
     @cached_property
     def _direct(self) -> list[list[int]]:
-        """The same for one body."""
+        """For each carried value, and last the entry, the carried values that one ancestor's step reads."""
         return [sorted(_walked(x)) for x in self.entries.code.results]
 
     # ------------------------------------------------------------- output

@@ -140,7 +140,7 @@ class _Runs:
 
 
 def _apart(keys: Keys) -> Keys:
-    """Keys that differ from all others."""
+    """Keys of their own, equal to no other key."""
     return [("gone", key) for key in keys]
 
 

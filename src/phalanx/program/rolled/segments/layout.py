@@ -19,7 +19,7 @@ from ..leaves import COMMONS, OUT, OWN, Share, State
 from ..stages.loops import BodyLoop, Once
 
 RESULT = f"{OUT} {OWN}"
-PLACED = f"{REST} {OWN}"  # the region of transforms, where some joint is not a one-degree-of-freedom screw
+PLACED = f"{REST} {OWN}"  # the buffer of transforms, where some joint is not a one-degree-of-freedom screw
 
 # Rows between what two groups store: prefetchers of a core reach that far beyond the loads of its thread,
 # and take lines away from the core that stores there.
@@ -54,7 +54,7 @@ class SegmentBuilder(Builder):
         self.buffer("shared", program.commons[1])
 
     def _grouped(self, name: str, size: int, *, given: bool = False) -> None:
-        """A buffer of so many indices for each group."""
+        """A buffer with the given number of indices for each group."""
         self.buffer(name, self.groups * self.apart(size), given=given)
 
     def apart(self, size: int) -> int:
@@ -112,12 +112,12 @@ class SegmentBuilder(Builder):
         return {leaf.number for stage in stages for leaf in _leaves(stage) if isinstance(leaf, Share)}
 
     def place_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The group, the place in it and the lane of each of some rows."""
+        """For each given row: its group, its position within the group's segment, and its lane."""
         segment, place = np.divmod(rows, self.longest)
         return segment // self.lanes, place, segment % self.lanes
 
     def numbers(self, rows: np.ndarray, width: int) -> np.ndarray:
-        """Where the first of `width` numbers of some rows lies in a buffer, counted in single numbers."""
+        """The offset in a buffer, in numbers, of the first of the `width` numbers of each given row."""
         group, place, lane = self.place_of(rows)
         made: np.ndarray = (group * self.apart(self.longest * width) + place * width) * self.lanes + lane
         return made
@@ -130,7 +130,7 @@ class SegmentBuilder(Builder):
     # ------------------------------------------------------------- one state into lanes
 
     def spread_all(self) -> None:
-        """All inputs into their regions, zeros where a segment is filled up."""
+        """Copy all inputs to their buffers, with zeros for padding links."""
         for (name, map), width in sorted(self.staged.items(), key=lambda item: item[0][1] != OWN):
             if name == REST:
                 continue
@@ -165,7 +165,7 @@ class SegmentBuilder(Builder):
                     self.store(buffer, plus(row, k), kept)
 
     def _starts(self, name: str, first: np.ndarray, group: Index) -> Starts:
-        """Where the segments of a group begin; a table tells lanes that are not in lockstep."""
+        """The first indices of the segments of a group; from a table where lanes are not in lockstep."""
         if not self.lockstep:
             return self.wide_entry(name, first[self.segment], group)
         table, at = first[self.segment].ravel(), times(group, self.lanes)
@@ -271,7 +271,7 @@ class SegmentBuilder(Builder):
             self._weave(out, row, self.outputs["out"], starts, columns.index, 1, back=True)
 
     def _put_back(self) -> None:
-        """Numbers of the output, one after another, from where they lie."""
+        """Copy the numbers of an output from the segments' layout to consecutive addresses."""
         width = self.program.width
         place = self.numbers(np.flatnonzero(self.program.bodies.ravel() >= 0), width)
         with self.part(1), self.loop(len(place)) as puts:
@@ -282,7 +282,7 @@ class SegmentBuilder(Builder):
 
 
 def _behind(starts: Starts, column: Index) -> Index:
-    """Where each lane finds a column."""
+    """The offset of a column for each lane."""
     if isinstance(starts, list):
         return IntExpr("lanes", tuple(plus(x, column) for x in starts))
     return plus(starts, column)

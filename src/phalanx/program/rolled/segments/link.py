@@ -23,7 +23,7 @@ from ..sweeps.order import Rolled
 
 @dataclass(frozen=True, eq=False)
 class SegmentLink(BodyModel):
-    """The model of one link that stands for those of all segments."""
+    """The model of one symbolic link, which represents the links of all segments."""
 
     original: Any = None
     rows: Any = None  # the body whose constants each row shares
@@ -46,7 +46,7 @@ class SegmentLink(BodyModel):
 
 
 class SegmentAxes(BodyAxes):
-    """The joint axes of a link, whose joint's rates stand among those of the whole chain."""
+    """The joint axes of a link; its rates are entries of the rates of the whole chain."""
 
     def __init__(self, axis: Array, source: Any, rows: np.ndarray) -> None:
         super().__init__(axis, source)
@@ -68,7 +68,7 @@ def segment_link(order: Rolled, model: Model, bodies: np.ndarray) -> SegmentLink
 
 
 def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
-    """The model with a body for every row; those that fill up lie where the one before them lies."""
+    """The model with a body for every row; padding bodies coincide with the body before them."""
 
     def masked(array: Array, value: Any) -> Array:
         array = array[rows].copy()
@@ -103,7 +103,7 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
 
 
 def filled_up_chain(chain: DHChain, rows: np.ndarray, fills: np.ndarray) -> DHChain:
-    """The chain in Denavit-Hartenberg frames with a link for every row; fills turn by zero about a frame."""
+    """The Denavit-Hartenberg chain with a link for every row; padding links have zero angles and lengths."""
     ones = {"ca": 1.0, "ct": 1.0, "turns": True, "armature": np.inf}
     made: dict[str, Any] = {"n": len(rows)}
     for f in fields(chain):
@@ -117,7 +117,7 @@ def filled_up_chain(chain: DHChain, rows: np.ndarray, fills: np.ndarray) -> DHCh
 
 
 def placing(plan: Plan, link: SegmentLink) -> list[BodyLoop]:
-    """The loops that place all links: by constants, then again those that are not screws."""
+    """The loops that compute transforms of links: the constant ones, then joints other than screws."""
     source = link.source
     groups = other_motions(source.model)
     if not groups:

@@ -21,7 +21,7 @@ _TOGETHER = 24  # loop-carried values of one loop: with more, registers are stor
 
 
 class LinkPlan(Plan):
-    """Loops over links, which ask the segments for what they share."""
+    """The plan of loops over links; values that segments share are requested of the plan `chain`."""
 
     chain: Plan
 
@@ -79,7 +79,7 @@ class LinkPlan(Plan):
         return made
 
     def _parts(self, phase: int) -> list[Wanted]:
-        """What is wanted in a phase, in parts that registers can hold."""
+        """The results of a phase, in parts small enough for registers."""
         wanted = self.in_loop[phase]
         bundles: list[tuple[set[int], Wanted]] = []  # carries, and what is wanted of them
         for item in wanted:

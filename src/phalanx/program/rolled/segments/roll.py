@@ -70,7 +70,7 @@ class SegmentProgram:
     reordered: ClassVar[bool] = False
 
     def alone(self, lanes: int = 8) -> None:
-        """There is no other program for one state."""
+        """None: a program of segments has one state in any case."""
 
     def built(self, lanes: int = 8, *, lockstep: bool = True) -> Program:
         """The program, with so many segments side by side, in lockstep as lanes of registers are, or not."""
@@ -209,7 +209,7 @@ class WholeChain(CutChain):
         return super().children(x, tip) if known is None else known
 
     def link_before(self, x: Array, root: Any) -> Array:
-        """As `parent`, of links: those that fill up pass on the value of the link before them."""
+        """As `parent`, of links; padding links pass on the value of the link before them."""
         known = self._neighbours(x, root, outward=True, of_links=True)
         if known is not None:
             return known
@@ -218,7 +218,7 @@ class WholeChain(CutChain):
         return super().parent(x, root)
 
     def link_behind(self, x: Array) -> Array:
-        """As `children`, of links: those that fill up pass on the value of the link behind them."""
+        """As `children`, of links; padding links pass on the value of the link behind them."""
         known = self._neighbours(x, None, outward=False, of_links=True)
         if known is not None:
             return known
@@ -306,7 +306,7 @@ def _constants(graph: BodyGraph, x: Any) -> np.ndarray | None:
 
 
 class ChainGraph(BodyGraph):
-    """The graph of segments: the quantity under way is told by that of links."""
+    """The graph of the symbolic segment; its current quantity is that of the graph of links."""
 
     def __init__(self, n: int, links: BodyGraph) -> None:
         self._links = links
@@ -322,7 +322,7 @@ class ChainGraph(BodyGraph):
 
 
 class SymbolicSegments(Segments):
-    """One segment that stands for all: values pass between its links and itself as leaves."""
+    """One symbolic segment for all of them: values pass between its links and itself as leaves."""
 
     links: SegmentLinks
     chain: RolledSegments
@@ -333,7 +333,7 @@ class SymbolicSegments(Segments):
         self.chain = RolledSegments(ChainGraph(count, self.links.graph))
 
     def shared(self, x: Any) -> Any:
-        """An input; what all links share, only the segments read."""
+        """An input that all links share, as the symbolic segment reads it."""
         return rebuilt(
             x,
             [
@@ -489,7 +489,7 @@ def _folded(
 
 
 class RolledNeighbours(Neighbours):
-    """Messages of a program: what it sends are outputs, what it receives are inputs, known a phase later."""
+    """Messages of a program: outputs are sent; inputs are received, and known one phase later."""
 
     def __init__(self, graph: BodyGraph) -> None:
         self.graph = graph
@@ -511,10 +511,10 @@ class RolledNeighbours(Neighbours):
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of what is received."""
+        """The shapes of the received messages."""
         return {f"received{k}": (count,) for k, count in enumerate(self.received)}
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of what is sent."""
+        """The shapes of the sent messages."""
         return {f"sent{k}": (len(values),) for k, values in enumerate(self.sent)}

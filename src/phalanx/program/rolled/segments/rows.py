@@ -63,7 +63,7 @@ def build_levels(b: SegmentBuilder, stage: RowLevels) -> None:
 
 
 class _Rows:
-    """The rows of a chain, and the places of their variables."""
+    """The rows of a chain, and the indices of their variables."""
 
     def __init__(self, b: SegmentBuilder, stage: RowLevels) -> None:
         self.b, self.stage = b, stage
@@ -85,7 +85,7 @@ class _Rows:
         self.buffer: Buffer = b.buffer("rows", -(-size * self.stride // b.lanes))
 
     def place(self, slot: int, level: Index, row: Index) -> Index:
-        """The index of a variable of a row on a level; those that are swapped have two places."""
+        """The index of a variable of a row on a level; swapped variables have two, used alternately."""
         if slot in self.variables:
             return plus(row, self.variables[slot] * self.stride)
         held = slot in self.swaps

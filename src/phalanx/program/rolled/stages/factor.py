@@ -33,7 +33,7 @@ class Factor(Stage):
             _factored(b)
 
     def _keep(self, b: BodyBuilder, body: Index) -> None:
-        """Store the entries of a body in its name."""
+        """Store the matrix entries of a body, attributed to it."""
         with b.attributed_to(body):
             self._entries(b, body)
 

@@ -26,7 +26,7 @@ class LevelStep:
     carrier: bool = False  # whether the link that carries the heavy path is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
-        """Append the instructions for operands at some bodies; `inside`: whether each was not clamped."""
+        """Append a join of the operands at `bodies`; `inside` is false where an index was clamped."""
         where: Where = dict(enumerate(bodies))
 
         def leaf(what: L.Leaf) -> Real:
@@ -89,7 +89,7 @@ class _HeavyPath:
 
     def of_heavy_path(self, name: str) -> Index:
         """Return the entry of this heavy path in a table over all of them."""
-        return self.b.entry(f"limb {name}", getattr(self.heavy_paths, name), self.index)
+        return self.b.entry(f"heavy path {name}", getattr(self.heavy_paths, name), self.index)
 
     def step(self, step: LevelStep, h: Index) -> None:
         """Append the loop over the rows of a step at distance h."""

@@ -152,7 +152,7 @@ class MatrixOut(Stage):
                 self.entries.add_diagonal(b, body, rows, plus(row, body))
 
     def _rows_out(self, b: BodyBuilder, first: Index, width: int) -> None:
-        """Write the computed part of the rows of a strip."""
+        """Write the computed columns of the rows of a strip."""
         n, shape = b.n, self.entries.shape
         with b.loop(width) as loop:
             to, index = times(plus(loop.index, first), n), times(loop.index, n)

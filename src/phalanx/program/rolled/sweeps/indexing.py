@@ -149,7 +149,7 @@ class Side(FieldIndex):
 
 
 class ChainPairs(Triangle):
-    """The symbolic pair of the links of a chain."""
+    """The symbolic (row, column) pair of links of a chain."""
 
     def __init__(self, order: Any) -> None:
         self.order, self.graph, self.n = order, order.graph, order.graph.n

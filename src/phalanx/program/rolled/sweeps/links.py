@@ -139,7 +139,7 @@ class OneLink(LinkSweeps):
         return self._outward(how, *self._inward(how, own, load), world)
 
     def _inward(self, how: Halving, own: Any, load: Any) -> tuple[Any, Any, Any]:
-        """Join each heavy path; return links as parts, what lies between them, what is stored of paths."""
+        """Join each heavy path: return its links, the values between neighbours, and what paths store."""
         E = self._begun(own, load)
         branches = how.alone is not None and self.branches
 
@@ -166,7 +166,7 @@ class OneLink(LinkSweeps):
         return self._started(E, parts, held, hung), between, stored
 
     def _joined(self, E: Elimination, how: Halving, parts: Any) -> tuple[Any, Any]:
-        """Return (held, between): parts with variables where steps change them, and what lies between."""
+        """Return (held, between): links, whose variables steps update, and values between neighbours."""
         own, first = list(scalars(parts)), E.count
         loaded = [self.graph.phase(x) >= E.phase for x in own]
 
@@ -239,7 +239,7 @@ class OneLink(LinkSweeps):
     # ------------------------------------------------------------------ eliminations
 
     def _begun(self, *fields: Any) -> Elimination:
-        """Return a new elimination, in the phase after all fields are known."""
+        """Return a new elimination; it runs in the phase after all of its fields are computed."""
         order = self.order
         order.rows_of_heavy_paths()
         phase = max(order.latest(*fields), 0) + 1

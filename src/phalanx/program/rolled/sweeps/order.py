@@ -297,7 +297,7 @@ class Rolled(Order):
 
     @property
     def at_world(self) -> Any:
-        """One at bodies whose parent is the world, zero at all others."""
+        """A number per body: 1 if its parent is the world, else 0."""
         return self.graph.param((self.model.parents < 0).astype(float))
 
     def carry(self, phase: int, root: Any = 0.0, *, paired: bool = False) -> CarriedScalar:
