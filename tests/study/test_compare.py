@@ -241,4 +241,4 @@ def test_one_state_of_a_long_chain_is_timed_on_threads() -> None:
     run = shared_state(call, 3)
     assert run is not None
     run()
-    assert shared_state(resolve(px.chain(300), "inverse_dynamics", "lathrop"), 3) is None
+    assert shared_state(resolve(px.chain(30), "inverse_dynamics", "lathrop"), 3) is None

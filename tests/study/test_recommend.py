@@ -193,10 +193,11 @@ def test_threads_share_one_state_where_they_are_faster(
     found = recommend(robot, "inverse_dynamics", batch=1, threads=2)
     assert found.threads == threads
     if threads == 2:
-        assert found.choice == ("partition", {"segments": 16})
+        # Registers of eight numbers hold all segments of the default: then it takes more of them.
+        assert found.algorithm == "partition"
         assert "2 threads share the state: 500 ns in a loop, 0.50 of the time of one" in found.reason
         kernel = robot.kernel("inverse_dynamics", found.choice, batch=1)
-        assert "up to 2 threads share a state" in kernel.form or "threads share a state" in kernel.form
+        assert "threads share a state" in kernel.form
     else:
         assert found.is_auto
-        assert "nothing that threads could share" in found.reason
+        assert "One thread computes the state" in found.reason
