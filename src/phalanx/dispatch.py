@@ -299,7 +299,7 @@ def resolve(
 def _may_be_cut(algorithm: Algorithm, options: Mapping[str, Any]) -> bool:
     """Whether the sweeps of an algorithm may run in segments of a chain."""
     return algorithm.name in _CUT.get(algorithm.function, ()) and all(
-        options.get(key, values[0]) in values
+        is_one_of(options.get(key, values[0]), values)
         for key, values in _CUT_FORMS.items()
         if key in algorithm.options
     )

@@ -60,6 +60,26 @@ def test_what_the_file_has_and_the_robot_leaves_out_is_shown(
     assert json_of([str(file)], capsys)["left_out"] == left_out
 
 
+def test_inputs_and_configurations_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = '<group_state name="ready"><joint name="joint2" value="0.5"/></group_state>'
+    srdf = tmp_path / "arm.srdf"
+    srdf.write_text(f'<robot name="two_link">{state}</robot>')
+    text = text_of(["two_link", "--srdf", str(srdf)], capsys)
+    assert "actuated  2 inputs, one for each degree of freedom of joints: none are stated\n" in text
+    assert "states    ready\n" in text
+    file = tmp_path / "arm.json"
+    inputs = {"joint1": {"gear": 50.0, "rotor_inertia": 0.25}, "pull": {"joints": {"joint1": 1, "joint2": 2}}}
+    px.load("two_link").with_actuation(inputs).save(file)
+    text = text_of([str(file)], capsys)
+    assert "actuated  2 inputs\n" in text
+    assert "joint1    joint1            50   0.25" in text
+    assert "pull      joint1, joint2     1      0" in text
+    facts = json_of([str(file), "--srdf", str(srdf)], capsys)
+    assert facts["configurations"] == {"ready": [0.0, 0.5]}
+    assert [x["joints"] for x in facts["actuators"]] == [["joint1"], ["joint1", "joint2"]]
+    assert facts["actuation_stated"] is True
+
+
 @pytest.fixture(autouse=True)
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -196,11 +196,11 @@ def test_inactive_equalities_do_not_matter() -> None:
         (
             '<actuator><motor joint="i"/><position joint="j"/></actuator><keyframe><key/><key/></keyframe>'
             '<sensor><jointpos joint="i"/></sensor>',
-            r"rigid bodies: 2 actuators; 2 keyframes; 1 sensor\.",
+            r"rigid bodies: 1 gain of a servo \(their inputs .* are forces\); 2 keyframes; 1 sensor\.",
         ),
         (
-            '<actuator><motor joint="i" forcerange="-1 1"/></actuator>',
-            r"1 actuator \(their force limits are kept as robot\.limits\.effort\)\.",
+            '<actuator><motor joint="i"/><adhesion body="b" ctrlrange="0 1" name="x"/></actuator>',
+            r'1 actuator \("x"\)\.',
         ),
     ],
 )

@@ -16,7 +16,17 @@ from phalanx.io.link_tables import read_table
 from phalanx.io.loading import builtin, robots
 from phalanx.io.robots.generators import tree
 from phalanx.io.saved import read_description, write_description
-from phalanx.robot.description import Description, FixedFrame, Joint, Link, LoopClosure, Mimic, Pose
+from phalanx.robot.description import (
+    Actuator,
+    Configuration,
+    Description,
+    FixedFrame,
+    Joint,
+    Link,
+    LoopClosure,
+    Mimic,
+    Pose,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 anything = st.floats(allow_nan=False)
@@ -38,6 +48,18 @@ joints = st.builds(
 )  # fmt: skip
 frames = st.builds(FixedFrame, st.text(), st.text(), poses)
 loops = st.builds(LoopClosure, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite)
+rows = st.lists(some(finite), max_size=3).map(tuple)
+
+
+@st.composite
+def of_joints(draw: Any, kind: Any, *more: st.SearchStrategy[Any]) -> Any:
+    """An actuator or a configuration: as many names of joints as lists of numbers."""
+    values = draw(rows)
+    names = draw(st.lists(st.text(), min_size=len(values), max_size=len(values)).map(tuple))
+    return kind(draw(st.text()), names, values, *map(draw, more))
+
+
+actuators = of_joints(Actuator, finite, finite, anything, anything)
 descriptions = st.builds(
     Description,
     st.text(),
@@ -49,6 +71,8 @@ descriptions = st.builds(
     coupled=st.booleans(),
     frames=st.lists(frames, max_size=3).map(tuple),
     loops=st.lists(loops, max_size=3).map(tuple),
+    actuators=st.none() | st.lists(actuators, max_size=3).map(tuple),
+    configurations=st.lists(of_joints(Configuration), max_size=3).map(tuple),
 )
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given
 import phalanx as px
 from reference.sampling import MOVING_TYPES, agree, seeds, trees
 
+INF = float("inf")
 pytestmark = pytest.mark.usefixtures("auto_is_numpy")
 
 
@@ -170,3 +172,98 @@ def test_what_is_wrong_with_a_payload_is_told_of_the_payload() -> None:
     assert text.endswith("The numbers are used as they are; check mass, com and inertia.")
     assert "strict" not in text
     assert "panda.toml" not in text
+
+
+# ------------------------------------------------------------------- numbers of joints
+
+PER_JOINT = ("armature", "damping", "friction", "stiffness")
+
+
+@given(trees(), seeds)
+def test_numbers_of_joints_are_replaced_by_arrays_or_by_name(robot: px.Robot, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for label in PER_JOINT:
+        values = rng.uniform(0.1, 1.0, robot.nv)
+        if robot.description.floating_base and label != "armature":
+            values[:6] = 0.0
+        new = robot.replace(**{label: values})
+        np.testing.assert_array_equal(getattr(new, label), values)
+        by_name = {name: values[s] for name, s in robot.v_slices.items() if name or label == "armature"}
+        assert robot.replace(**{label: by_name}) == new.replace(**{label: getattr(new, label)})
+        single = getattr(robot.replace(**{label: 0.5}), label)
+        for name, s in robot.v_slices.items():
+            assert single[s].tolist() == (
+                [0.5] if s.stop - s.start == 1 and name else [0.0] * (s.stop - s.start)
+            )
+    q, _, _ = robot.random_state(rng=rng)
+    if robot.description.floating_base:
+        q[:7] = robot.neutral()[:7]
+    np.testing.assert_array_equal(robot.replace(spring_reference=q).spring_reference, q)
+    assert robot.replace(limits=robot.limits).limits.lower.tolist() == robot.limits.lower.tolist()
+
+
+def test_limits_are_replaced_by_name_or_by_those_of_another_robot(tmp_path: Path) -> None:
+    robot = px.tree(3, 0.0, seed=1, joints=("revolute", "continuous", "prismatic"))
+    names = robot.joint_names
+    new = robot.replace(
+        limits={names[0]: (-1, 2), names[1]: {"upper": 3, "effort": 5.0}, names[2]: (None, None)}
+    )
+    assert (new.limits.lower.tolist(), new.limits.upper.tolist()) == ([-1, -INF, -INF], [2, 3, INF])
+    assert new.limits.effort[1] == 5.0
+    assert new.limits.velocity.tolist() == robot.limits.velocity.tolist()
+    assert "continuous" not in [
+        t for t, low in zip(new.joint_types, new.limits.upper, strict=True) if low < INF
+    ]
+    same = robot.replace(limits=new.limits)
+    for label in ("lower", "upper", "velocity", "effort"):
+        assert getattr(same.limits, label).tolist() == getattr(new.limits, label).tolist()
+    new.save(tmp_path / "r.json")
+    assert px.load(tmp_path / "r.json") == new
+
+
+def test_dampers_of_followers_are_theirs_unless_one_number_is_given() -> None:
+    builder = px.RobotBuilder()
+    for name in "abc":
+        builder.add_link(name, mass=1.0, inertia=(1, 1, 1))
+    builder.add_joint("drive", "revolute", "a", "b")
+    builder.add_joint("follow", "revolute", "b", "c", mimic=("drive", 2.0), damping=0.3)
+    robot = builder.build()
+    dampings = lambda r: [j.damping for j in r.description.joints]  # noqa: E731
+    assert dampings(robot.replace(damping=[0.1])) == [(0.1,), (0.3,)]
+    assert dampings(robot.replace(damping=0.1)) == [(0.1,), ()]
+    assert dampings(robot.replace(damping={"follow": 0.1})) == [(), (0.1,)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"damping": -1.0}, r"damping got -1.0; expected one number or \(2,\), finite, >= 0, or a mapping"),
+        ({"friction": [1.0]}, r"friction got \[1.0\]; expected one number or \(2,\)"),
+        ({"stiffness": {"joint9": 1.0}}, 'has no moving joint "joint9"; did you mean "joint2"'),
+        ({"stiffness": {"": 1.0}}, 'has no moving joint ""'),
+        ({"spring_reference": 1.0}, r"spring_reference got 1.0; expected \(2,\), finite, or a mapping"),
+        (
+            {"spring_reference": {"joint1": np.nan}},
+            r"spring_reference got nan; expected one number, finite\.",
+        ),
+        ({"limits": {"joint1": (2, 1)}}, "lower limit 2 above its upper limit 1"),
+        ({"limits": {"joint1": 3}}, r"limits got 3; expected \(lower, upper\)"),
+        ({"limits": {"joint1": {"uper": 3}}}, r'unknown entry .uper.; did you mean "upper"'),
+        ({"limits": {"joint1": {"velocity": -3}}}, "velocity got -3; expected 1 number, >= 0, or None"),
+        ({"limits": {"joint1": ("a", 1)}}, "lower got 'a'; expected 1 number, or None for no limit"),
+        ({"limits": px.load("panda").limits}, r"expected those of a robot with as many coordinates"),
+        ({"limits": 3}, "limits got 3; expected those of a robot"),
+    ],
+)
+def test_numbers_that_no_joint_has_are_refused(change: Any, message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=message):
+        px.load("two_link").replace(**change)
+
+
+def test_a_floating_base_has_no_dampers_and_quaternions_no_limits() -> None:
+    floating = px.load("two_link", floating_base=True)
+    with pytest.raises(px.PhalanxError, match=r"damping of the floating base is \[1.0.*only joints have any"):
+        floating.replace(damping=np.ones(8))
+    ball = px.tree(2, 0.0, seed=1, joints=("spherical",))
+    with pytest.raises(px.PhalanxError, match=r"\(spherical\) got limits .*such joints have none"):
+        ball.replace(limits={"joint1": ([0] * 4, [1] * 4)})

@@ -24,6 +24,7 @@ MOST_LINES = 120
 EXAMPLES = """
 phalanx info puma560
 phalanx info arm.urdf --floating-base
+phalanx info arm.urdf --srdf arm.srdf
 phalanx info arm.urdf --json | jq .total_mass
 """
 
@@ -31,12 +32,15 @@ phalanx info arm.urdf --json | jq .total_mass
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_robot(parser)
+    parser.add_argument("--srdf", metavar="FILE", help="an SRDF file with named configurations")
     parser.add_argument("--all", action="store_true", help="print every link and joint of a long robot")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the description; exit status 0."""
     robot = load_robot(args)
+    if args.srdf is not None:
+        robot = robot.with_srdf(args.srdf)
     facts = describe(robot)
     if args.json:
         emit_json(facts)
@@ -47,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         _summary(facts, width),
         draw_tree(robot.parents.tolist(), labels, width=width, everything=args.all),
         _joint_table(facts["joints"], width, args.all),
+        _actuator_table(facts, width, args.all),
         _loop_table(facts["loops"], width, args.all),
     ]
     emit("\n\n".join("\n".join(block) for block in blocks if block))
@@ -73,6 +78,12 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         pairs = ", ".join(f"{joint['name']} ← {joint['mimic']['joint']}" for joint in followers[:3])
         more = f" and {len(followers) - 3:,} more" if len(followers) > 3 else ""
         rows.insert(2, ("coupled", f"{len(followers):,} of the joints: {pairs}{more}"))
+    inputs = f"{len(facts['actuators']):,} inputs"
+    if not facts["actuation_stated"]:
+        inputs += ", one for each degree of freedom of joints: none are stated"
+    rows.insert(-2, ("actuated", inputs))
+    if facts["configurations"]:
+        rows.append(("states", ", ".join(facts["configurations"])))
     if facts["loops"]:
         rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
     lines = [fit(f"{label:<8}  {text}", width) for label, text in rows]
@@ -96,6 +107,21 @@ def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> 
     units = "SI units; q: index in the coordinates; mass: of the link that the joint carries"
     note = ["", "--all prints every joint"] if hidden else []
     return [*table(head, rows, align="<<>>>>>>", width=width), "", units[:width], *note]
+
+
+def _actuator_table(facts: dict[str, Any], width: int, everything: bool) -> list[str]:
+    """Rows of the actuators that the robot states; others are those of its joints."""
+    actuators = facts["actuators"] if facts["actuation_stated"] else []
+    if not actuators:
+        return []
+    shown = actuators if everything or len(actuators) <= MOST_ROWS else actuators[:ENDS_OF_TABLE]
+    keys = ("gear", "rotor_inertia", "lower", "upper")
+    rows = [(x["name"], ", ".join(x["joints"]), *(number(x[key]) for key in keys)) for x in shown]
+    if len(shown) < len(actuators):
+        rows.append((f"… {len(actuators) - len(shown):,} more", *[""] * 5))
+    head = ("actuator", "joints", "gear", "rotor", "lower", "upper")
+    note = "rotor: inertia in front of the gear; lower, upper: of the input, a force in front of the gear"
+    return [*table(head, rows, align="<<>>>>", width=width), "", *textwrap.wrap(note, width)]
 
 
 def _loop_table(loops: list[dict[str, Any]], width: int, everything: bool) -> list[str]:

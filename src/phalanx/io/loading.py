@@ -27,6 +27,7 @@ from .link_tables import read_table
 from .robots import generators
 from .saved import write_description
 from .sdf import read_sdf
+from .srdf import with_srdf
 from .urdf import read_urdf
 from .urdf_writer import write_urdf
 from .xacro import Macros
@@ -41,7 +42,7 @@ _FOLDER = (
     Path(__file__).parent / "robots"
 )  # `importlib.resources` takes longer to import than a robot to load
 
-Robot._formats = FileFormats(description_from_dh, write_description, write_urdf)
+Robot._formats = FileFormats(description_from_dh, write_description, write_urdf, with_srdf)
 
 
 def load(
@@ -53,16 +54,19 @@ def load(
     gravity: Vector | None = None,
     xacro_args: Mapping[str, Any] | None = None,
     packages: PathLike | Iterable[PathLike] | Mapping[str, PathLike] | None = None,
+    srdf: Source | None = None,
 ) -> Robot:
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
     Names of generated robots hold their size: "snake:200", "chain:50,seed=3", "tree:30,branching=0.5".
     A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
-    What a file has beside links and joints (actuators, transmissions, sensors) is counted in one warning and
-    in `robot.left_out`. `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic
-    joints coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
-    expanded first, with `xacro_args` for their arguments and `packages` for the folders of $(find …);
-    other files if `xacro_args` is given. Expand only files that you trust: they evaluate expressions.
+    Actuators and simple transmissions are in `robot.actuated`, the configurations of an SRDF file (`srdf`) in
+    `robot.configurations`. What else a file has beside links and joints (sensors, plugins) is counted in one
+    warning and in `robot.left_out`. `strict` refuses inertias that no rigid body has; `mimic="independent"`
+    gives mimic joints coordinates of their own; `floating_base` lets the base link move freely. Files named
+    .xacro are expanded first, with `xacro_args` for their arguments and `packages` for the folders of
+    $(find …); other files if `xacro_args` is given. Expand only files that you trust: they evaluate
+    expressions.
     """
     coupled = is_coupled(mimic, "load")
     strict, floating_base = flag(strict, "load: strict"), flag(floating_base, "load: floating_base")
@@ -75,6 +79,8 @@ def load(
             described = replace(described, floating_base=True)
         if not coupled:
             described = replace(described, coupled=False)
+        if srdf is not None:
+            described = with_srdf(described, srdf)
         return Robot(described, strict=strict, warn=not is_builtin(source))
 
 

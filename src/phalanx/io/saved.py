@@ -14,6 +14,8 @@ from ..errors import PhalanxError
 from ..robot.description import (
     IDENTITY,
     PER_COORDINATE,
+    Actuator,
+    Configuration,
     Description,
     FixedFrame,
     Joint,
@@ -27,13 +29,16 @@ from .fields import Fields, brief
 FORMAT = "phalanx-robot"
 VERSION = 1
 
-_TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != "source"))
+_TOP = ("format", "version", *(f.name for f in fields(Description) if f.name not in ("source", "origins")))
 _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
 _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(LoopClosure))
-_LISTS = ("links", "joints", "frames", "loops")
-_OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
+_ACTUATOR = tuple(f.name for f in fields(Actuator))
+_CONFIGURATION = tuple(f.name for f in fields(Configuration))
+_LISTS = ("links", "joints", "frames", "loops", "actuators", "configurations")
+# Absent where they are as by default, so that older versions read the file.
+_OPTIONAL = {f.name: f.default for f in fields(Description) if f.name in _LISTS[2:]}
 
 
 def write_description(description: Description) -> str:
@@ -44,7 +49,7 @@ def write_description(description: Description) -> str:
     parts = [f'"{key}": {_dump(value, description)}' for key, value in head.items()]
     for key in _LISTS:
         items = getattr(description, key)
-        if key in _OPTIONAL and not items:
+        if key in _OPTIONAL and items == _OPTIONAL[key]:
             continue
         lines = ",\n    ".join(_dump(_plain_item(item), description) for item in items)
         parts.append(f'"{key}": [\n    {lines}\n  ]' if lines else f'"{key}": []')
@@ -81,6 +86,13 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
             for frame in _some(top, "frames", "frame", _FRAME)
         ),
         loops=tuple(_loop(loop) for loop in _some(top, "loops", "loop", _LOOP)),
+        actuators=tuple(_actuator(x) for x in _some(top, "actuators", "actuator", _ACTUATOR))
+        if "actuators" in top
+        else None,
+        configurations=tuple(
+            Configuration(x.text("name"), _texts(x, "joints"), _rows(x, "values"))
+            for x in _some(top, "configurations", "configuration", _CONFIGURATION)
+        ),
         source=source,
     )
 
@@ -91,7 +103,7 @@ def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Field
     return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
 
 
-def _plain_item(item: Link | Joint | FixedFrame | LoopClosure) -> dict[str, Any]:
+def _plain_item(item: Link | Joint | FixedFrame | LoopClosure | Actuator | Configuration) -> dict[str, Any]:
     """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
@@ -155,6 +167,37 @@ def _loop(loop: Fields) -> LoopClosure:
         axis2=loop.triple("axis2", LoopClosure.axis2),
         pitch=loop.number("pitch", LoopClosure.pitch),
     )
+
+
+def _actuator(actuator: Fields) -> Actuator:
+    return Actuator(
+        actuator.text("name"),
+        _texts(actuator, "joints"),
+        _rows(actuator, "arms"),
+        gear=actuator.number("gear", Actuator.gear),
+        rotor_inertia=actuator.number("rotor_inertia", Actuator.rotor_inertia),
+        lower=actuator.number("lower", Actuator.lower, unlimited=True),
+        upper=actuator.number("upper", Actuator.upper, unlimited=True),
+    )
+
+
+def _texts(item: Fields, key: str) -> tuple[str, ...]:
+    """The list of texts at `key`."""
+    return tuple(
+        Fields({key: x}, f'{item.where}: "{key}" {i}', (key,)).text(key)
+        for i, x in enumerate(item.tables(key), 1)
+    )
+
+
+def _rows(item: Fields, key: str) -> tuple[tuple[float, ...], ...]:
+    """The lists of numbers at `key`, one for each joint."""
+    rows = [
+        Fields({key: x}, f'{item.where}: "{key}" {i}', (key,)).numbers(key, None)
+        for i, x in enumerate(item.tables(key), 1)
+    ]
+    if len(rows) != len(item.tables("joints")):
+        raise item.refuse(key, "one list of numbers for each joint")
+    return tuple(rows)
 
 
 def _pose(joint: Fields, key: str) -> Pose:

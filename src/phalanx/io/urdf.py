@@ -14,9 +14,11 @@ import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.ignored import Item, leaving_out, left_out, soft_limits, summary
+from phalanx.io.transmissions import read_transmissions
 from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, UnfitError, children_quickly, parse
 from phalanx.reproducible import congruent, rotation_rpy
+from phalanx.robot.actuation import with_rotors
 from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
 from phalanx.spatial import pack, unpack
@@ -55,6 +57,7 @@ def _read(root: Element, children: Iterable[Element], source: str, strict: bool)
         raise reader.error(root, f"the root element is <{root.tag}>; expected <robot> of a URDF file.")
     bodies, joints, loops = [], [], []
     others: list[Item] = []
+    drives: list[Element] = []
     for element in children:
         if element.tag == "link":
             bodies.append(reader.link(element))
@@ -63,12 +66,28 @@ def _read(root: Element, children: Iterable[Element], source: str, strict: bool)
             others += soft_limits(element)
         elif element.tag == "loop":
             loops.append(reader.loop(element))
+        elif element.tag == "transmission":
+            others.append((element.tag, element.attrib.get("name", "")))
+            drives.append(element)
         else:
             others += left_out(element)
     known = reader.known_mimics(root, joints, strict)
     name = root.attrib.get("name", "robot")
-    described = Description(name, _in_link_axes(bodies), known, loops=tuple(loops), source=source)
-    return leaving_out(described, summary(others))
+    actuators, unread = read_transmissions(drives, known, reader.error)
+    described = Description(
+        name, _in_link_axes(bodies), known, loops=tuple(loops), actuators=actuators, source=source
+    )
+    return leaving_out(with_rotors(described), summary(_without_read(others, len(unread))))
+
+
+def _without_read(others: list[Item], unread: int) -> Iterator[Item]:
+    """The items with as many transmissions as have not been read."""
+    for item in others:
+        if item[0] != "transmission":
+            yield item
+        elif unread:
+            unread -= 1
+            yield item
 
 
 def _in_link_axes(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:

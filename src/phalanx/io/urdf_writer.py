@@ -26,12 +26,24 @@ import numpy as np
 
 from ..errors import PhalanxError, listing
 from ..reproducible import roll_pitch_yaw, times
-from ..robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
+from ..robot.description import (
+    IDENTITY,
+    Actuator,
+    Description,
+    Joint,
+    Link,
+    LoopClosure,
+    Mimic,
+    Pose,
+    Triple,
+)
 from ..robot.joints import frame_along, joint_type
 from .urdf import TYPES, UNLIMITED
 
 _KEPT = ("lower", "upper", "velocity", "effort", "damping", "friction")
 _NONE: dict[str, Any] = dict.fromkeys(_KEPT, ())
+_DRAKE = "http://drake.mit.edu"
+_INTERFACE = "hardware_interface/EffortJointInterface"
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 _ESCAPED = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -49,6 +61,9 @@ def write_urdf(description: Description, drivers: Mapping[str, Mimic]) -> tuple[
     lines += [_link(link, description) for link in tree.links]
     lines += [_joint(joint, description) for joint in tree.joints]
     lines += [_loop(loop, description) for loop in description.loops]
+    lines += [_transmission(x, description) for x in description.actuators or () if tree.holds(x)]
+    if any(x.rotor_inertia for x in description.actuators or ()):
+        lines[1] = lines[1].replace("<robot ", f'<robot xmlns:drake="{_DRAKE}" ', 1)
     return "\n".join([*lines, "</robot>", ""]), tree.lost()
 
 
@@ -165,11 +180,35 @@ class _Rewriter:
             if any(math.isfinite(x) and x != 0.0 for x in getattr(joint, key)):
                 self.dropped.setdefault(joint.name, []).append(key)
 
+    def holds(self, actuator: Actuator) -> bool:
+        """Whether a transmission of URDF can be the actuator: at one joint that stays itself there."""
+        kinds = {joint.name: joint.type for joint in self.joints}
+        return actuator.arms == ((1.0,),) and kinds.get(actuator.joints[0]) in _ONE_COORDINATE
+
+    def _rotors(self) -> Mapping[str, tuple[float, ...]]:
+        """The armature of joints that readers make of the rotors of transmissions."""
+        made: dict[str, float] = {}
+        for a in self.description.actuators or ():
+            if a.rotor_inertia and self.holds(a):
+                made[a.joints[0]] = made.get(a.joints[0], 0.0) + a.gear * a.gear * a.rotor_inertia
+        return {joint: (value,) for joint, value in made.items()}
+
     def lost(self) -> list[str]:
         """What URDF cannot hold, in words."""
         d, found = self.description, []
-        if any(any(j.armature) for j in d.joints) or any(d.base_armature):
+        rotors = self._rotors()
+        if any(any(j.armature) and j.armature != rotors.get(j.name) for j in d.joints) or any(
+            d.base_armature
+        ):
             found.append("armature")
+        if unheld := [a.name for a in d.actuators or () if not self.holds(a)]:
+            found.append(f"the actuators {listing(unheld, most=4)}")
+        if bounded := [a.name for a in d.actuators or () if math.isfinite(a.upper - a.lower)]:
+            found.append(f"the bounds of the actuators {listing(bounded, most=4)}")
+        if d.actuators == ():
+            found.append("that no joint is actuated")
+        if d.configurations:
+            found.append(f"the configurations {listing((c.name for c in d.configurations), most=4)}")
         if any(any(j.stiffness) for j in d.joints):
             found.append("springs")
         if d.gravity != Description.gravity:
@@ -276,6 +315,23 @@ def _loop(loop: LoopClosure, description: Description) -> str:
         lines.append(f"    <{role} link={_quoted(link, description, 'link')}>{_origin(at)}</{role}>")
     lines.append(f'    <axis xyz="{_numbers(_triple(_unit(loop.axis)))}"/>')
     return "\n".join([*lines, "  </loop>"])
+
+
+def _transmission(actuator: Actuator, description: Description) -> str:
+    """A motor at a joint; the inertia of its rotor as Drake writes it."""
+    name, joint = (
+        _quoted(x, description, what)
+        for x, what in ((actuator.name, "actuator"), (actuator.joints[0], "joint"))
+    )
+    gear, rotor = _number(actuator.gear), _number(actuator.rotor_inertia)
+    own = f"      <mechanicalReduction>{gear}</mechanicalReduction>\n"
+    if actuator.rotor_inertia:
+        own += f'      <drake:gear_ratio value="{gear}"/>\n      <drake:rotor_inertia value="{rotor}"/>\n'
+    return (
+        f"  <transmission name={name}>\n    <type>transmission_interface/SimpleTransmission</type>\n"
+        f"    <joint name={joint}>\n      <hardwareInterface>{_INTERFACE}</hardwareInterface>\n    </joint>\n"
+        f"    <actuator name={name}>\n{own}    </actuator>\n  </transmission>"
+    )
 
 
 def _origin(pose: Pose) -> str:

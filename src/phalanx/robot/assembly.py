@@ -15,11 +15,12 @@ from ..reproducible import congruent, product, times
 from ..spatial import Inertia, Transform, dot, pack, unpack
 from . import description as d
 from .checks import check_attachments, check_numbers, implausible, unphysical
-from .description import Description, Joint, Mimic, Pose, ordered
+from .description import BASE, Description, Joint, Mimic, Pose, ordered
 from .joints import FREE, JointBody, JointType, Motion, joint_type, nearly_straight, split_rotation
 from .model import Coupling, Group, Model
+from .references import check_references
 
-BASE = ""  # the name of the joint under a floating base
+__all__ = ["BASE", "Assembly", "Coordinates", "Frame", "MovingJoint", "assemble", "judge_inertias"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     check_numbers(description)
     root, joints = ordered(description)
     check_attachments(description)
+    if description.actuators or description.configurations:
+        check_references(description)
     if strict or warn:
         judge_inertias(description, strict)
     moving, frames = _weld(description, root, joints)

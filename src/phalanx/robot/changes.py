@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Changed descriptions: another gravity or armature, welded joints, payloads.
+"""Changed descriptions: other gravity, limits or numbers of joints, welded joints, payloads, configurations.
 
 Requests name moving joints and frames, which the assembly knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,85 +17,221 @@ from ..arrays import real_or_none
 from ..errors import PhalanxError, nearest, shown
 from . import description as d
 from .assembly import BASE, Assembly, MovingJoint
-from .checks import check_numbers
-from .description import IDENTITY, Description, Joint, Link, Mimic, Pose
-from .joints import WELD, pose_of
+from .checks import check_numbers, reversed_range
+from .description import IDENTITY, Configuration, Description, Joint, Link, Mimic, Pose
+from .joints import CONTINUOUS, FREE, REVOLUTE, WELD, joint_type, pose_of
 
 _AGREES = 1e-6  # how far a follower may be from where its driver takes it; files round
 
 
-def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) -> Description:
-    """The description with every argument that is not None replaced."""
+def replaced(
+    assembly: Assembly, gravity: Any, numbers: Mapping[str, Any], limits: Any, name: str | None
+) -> Description:
+    """The description with all that is not None replaced; `numbers` are entries of joints by attribute."""
     new = assembly.description
     if gravity is not None:
         new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
     if name is not None:
         new = replace(new, name=d.text(name, f'robot "{new.name}": name'))
-    return new if armature is None else _with_armature(assembly, new, armature)
+    for label, value in numbers.items():
+        if value is not None:
+            change = _with_numbers_of if isinstance(value, Mapping) else _with_numbers
+            new = change(assembly, new, label, value)
+    return new if limits is None else _with_limits(assembly, new, limits)
 
 
-def _with_armature(assembly: Assembly, new: Description, armature: Any) -> Description:
-    if isinstance(armature, Mapping):
-        return _with_armature_of(assembly, new, armature)
-    values = _checked_armature(assembly, armature)
-    joints = tuple(
-        replace(j, armature=tuple(values[assembly.v_of[j.name]].tolist()))
-        if j.name in assembly.v_of and j.name not in assembly.drivers
-        else replace(j, armature=())
-        for j in new.joints
-    )
-    base = tuple(values[assembly.v_of.get(BASE, slice(0, 0))].tolist())
-    return replace(new, joints=joints, base_armature=base)
+def _changed(joint: Joint, entries: Mapping[str, Any]) -> Joint:
+    return replace(joint, **entries)
 
 
-def _with_armature_of(assembly: Assembly, new: Description, armature: Mapping[str, Any]) -> Description:
-    """The description with another armature on the named joints, each one's own."""
-    by_name = {m.joint.name: m for m in assembly.moving}
+def _with_numbers(assembly: Assembly, new: Description, label: str, value: Any) -> Description:
+    """The description with other numbers of all joints.
+
+    What one number or armature says of a joint includes its followers; values leave them their own.
+    """
+    values = _checked_numbers(assembly, label, value)
+    slices = assembly.q_of if label in d.OF_COORDINATES else assembly.v_of
+    alone = label == "armature" or np.ndim(value) == 0
+    joints = []
+    for j in new.joints:
+        if j.name in assembly.drivers:
+            joints.append(_changed(j, {label: ()}) if alone else j)
+        else:
+            own = values[slices[j.name]] if j.name in slices else ()
+            joints.append(_changed(j, {label: tuple(map(float, own))}))
+    new = replace(new, joints=tuple(joints))
+    base = values[slices.get(BASE, slice(0, 0))]
+    if label == "armature":
+        return replace(new, base_armature=tuple(base.tolist()))
+    rest = joint_type(FREE).neutral() if label in d.OF_COORDINATES else np.zeros(6)
+    if len(base) and not np.array_equal(base, rest):
+        raise PhalanxError(
+            f'robot "{new.name}": {label} of the floating base is {base.tolist()}; only joints have any. '
+            "Leave its entries as they are."
+        )
+    return new
+
+
+def _with_numbers_of(
+    assembly: Assembly, new: Description, label: str, given: Mapping[str, Any]
+) -> Description:
+    """The description with other numbers of the named joints, each one's own."""
+    by_name = {m.joint.name: m for m in assembly.moving if label == "armature" or m.joint.name != BASE}
     values: dict[str, tuple[float, ...]] = {}
-    for name, value in armature.items():
+    for name, value in given.items():
         m = _moving(assembly, by_name, name)
-        given = _not_negative(value, m.kind.nv)
-        if given is None:
+        signed = label in d.OF_COORDINATES
+        size = m.kind.nq if signed else m.kind.nv
+        entries = _entries(value, size, label, signed)
+        if entries is None:
             of = f'joint "{name}" ({m.kind.name})' if name != BASE else "floating base"
-            several = f" or ({m.kind.nv},)" if m.kind.nv > 1 else ""
+            several = f" or ({size},)" if size > 1 else ""
             raise PhalanxError(
-                f'robot "{new.name}": {of}: armature got {shown(value)}; '
-                f"expected one number{several}, finite, >= 0."
+                f'robot "{new.name}": {of}: {label} got {shown(value)}; '
+                f"expected one number{several}, finite{'' if signed else ', >= 0'}."
             )
-        values[name] = tuple(given.tolist())
-    joints = tuple(replace(j, armature=values[j.name]) if j.name in values else j for j in new.joints)
+        values[name] = tuple(entries.tolist())
+    joints = tuple(_changed(j, {label: values[j.name]}) if j.name in values else j for j in new.joints)
     return replace(new, joints=joints, base_armature=values.get(BASE, new.base_armature))
 
 
-def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
-    """Armature (nv,) of all joints; one number is meant for joints of one axis.
+def _checked_numbers(assembly: Assembly, label: str, given: Any) -> np.ndarray:
+    """Numbers (nv,) of all joints, coordinates (nq,); one number is meant for joints of one axis.
 
-    On the others it would be a choice of axes too, and on a floating base a mass that does not fall.
+    On the others it would be a choice of axes too, and armature of a floating base a mass that does not fall.
     """
-    values = _not_negative(armature, assembly.nv)
+    signed = label in d.OF_COORDINATES
+    size = assembly.nq if signed else assembly.nv
+    values = None if signed and np.ndim(given) == 0 else _entries(given, size, label, signed)
     if values is None:
+        expected = "" if signed else "one number or "
         raise PhalanxError(
-            f'robot "{assembly.description.name}": armature got {shown(armature)}; '
-            f"expected one number or ({assembly.nv},), finite, >= 0, or a mapping from joints to these."
+            f'robot "{assembly.description.name}": {label} got {shown(given)}; expected {expected}({size},), '
+            f"finite{'' if signed else ', >= 0'}, or a mapping from joints to these."
         )
-    if np.ndim(armature) == 0:
+    if np.ndim(given) == 0:
         for m in assembly.own:
             if m.kind.nv > 1:
                 values[assembly.v_of[m.joint.name]] = 0.0
     return values
 
 
-def _not_negative(value: Any, size: int) -> np.ndarray | None:
-    """An array (size,) from one number or `size` numbers; None unless all are finite and not negative."""
-    values = real_or_none(value, "armature")
-    if (
-        values is None
-        or values.shape not in ((), (size,))
-        or not np.isfinite(values).all()
-        or (values < 0).any()
-    ):
+def _entries(value: Any, size: int, label: str, signed: bool) -> np.ndarray | None:
+    """An array (size,) from one number or `size` numbers; None unless all are finite and of that sign."""
+    values = real_or_none(value, label)
+    if values is None or values.shape not in ((), (size,)) or not np.isfinite(values).all():
+        return None
+    if not signed and (values < 0).any():
         return None
     return np.array(np.broadcast_to(values, (size,)))
+
+
+def _with_limits(assembly: Assembly, new: Description, limits: Any) -> Description:
+    """The description with other limits of joints."""
+    robot = f'robot "{new.name}"'
+    given: dict[str, Mapping[str, Any]] = {}
+    if isinstance(limits, Mapping):
+        by_name = {m.joint.name: m for m in assembly.moving if m.joint.name != BASE}
+        for name, value in limits.items():
+            m = _moving(assembly, by_name, name)
+            given[name] = _limit_entries(m, value, f'{robot}: joint "{name}": limits')
+    else:
+        arrays: dict[str, Any] = {label: getattr(limits, label, None) for label in d.LIMITS}
+        sizes = {label: assembly.nq if label in d.OF_COORDINATES else assembly.nv for label in d.LIMITS}
+        if any(np.shape(arrays[label]) != (sizes[label],) for label in d.LIMITS):
+            raise PhalanxError(
+                f"{robot}: limits got {shown(limits)}; expected those of a robot with as many coordinates "
+                f"(lower and upper ({assembly.nq},), velocity and effort ({assembly.nv},)), or a mapping "
+                "from joints to (lower, upper)."
+            )
+        for m in assembly.own:
+            name = m.joint.name
+            slices = {
+                label: assembly.q_of if label in d.OF_COORDINATES else assembly.v_of for label in d.LIMITS
+            }
+            given[name] = {label: arrays[label][slices[label][name]] for label in d.LIMITS}
+        base = given.pop(BASE, {})
+        if any(np.isfinite(values).any() for values in base.values()):
+            raise PhalanxError(f"{robot}: limits of the floating base are finite; only joints have any.")
+    kinds = {m.joint.name: m for m in assembly.moving}
+    joints = tuple(
+        _limited(kinds[j.name], j, given[j.name], f'{robot}: joint "{j.name}"') if j.name in given else j
+        for j in new.joints
+    )
+    return replace(new, joints=joints)
+
+
+def _limit_entries(m: MovingJoint, value: Any, where: str) -> Mapping[str, Any]:
+    """Limits of a joint by their names, from a mapping or from (lower, upper)."""
+    if isinstance(value, Mapping):
+        if unknown := [key for key in value if key not in d.LIMITS]:
+            hint = nearest(unknown[0], d.LIMITS, what="limits")
+            raise PhalanxError(f"{where} got the unknown entry {shown(unknown[0])};{hint}")
+        return value
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
+        raise PhalanxError(
+            f"{where} got {shown(value)}; expected (lower, upper) or a mapping of {list(d.LIMITS)}."
+        )
+    return {"lower": value[0], "upper": value[1]}
+
+
+def _limited(m: MovingJoint, joint: Joint, limits: Mapping[str, Any], where: str) -> Joint:
+    """The joint with some limits; None and infinity are no limit."""
+    found: dict[str, Any] = {}
+    for label, value in limits.items():
+        size = m.kind.nq if label in d.OF_COORDINATES else m.kind.nv
+        none = -np.inf if label == "lower" else np.inf
+        given = np.array(none) if value is None else real_or_none(value, where)
+        values = np.full(1, np.nan) if given is None or given.shape not in ((), (size,)) else given
+        if np.isnan(values).any() or (label in ("velocity", "effort") and (values < 0.0).any()):
+            raise PhalanxError(
+                f"{where}: {label} got {shown(value)}; expected {size} number{'s' * (size > 1)}"
+                f"{', >= 0' if label in ('velocity', 'effort') else ''}, or None for no limit."
+            )
+        unlimited = np.isinf(values).all() and not getattr(joint, label)
+        found[label] = () if unlimited else tuple(np.broadcast_to(values, (size,)).tolist())
+    new = _changed(joint, found)
+    bounds = [x for label in ("lower", "upper") for x in getattr(new, label) if np.isfinite(x)]
+    for low, high in zip(new.lower, new.upper, strict=False):
+        if low > high:
+            raise PhalanxError(reversed_range(where, low, high))
+    if bounds and new.type == CONTINUOUS:
+        return replace(new, type=REVOLUTE)
+    if bounds and not m.kind.limited:
+        raise PhalanxError(
+            f"{where} ({joint.type}) got limits of its coordinates {bounds}; such joints have none. "
+            'Leave out "lower" and "upper".'
+        )
+    return new
+
+
+def configured(assembly: Assembly, name: Any, q: Any) -> Description:
+    """The description with named coordinates, in place of those of the same name."""
+    where = f'robot "{assembly.description.name}": configuration {shown(name)}'
+    d.text(name, f"{where}: name")
+    if isinstance(q, Mapping):
+        by_name = {m.joint.name: m for m in assembly.own}
+        given = {joint: (_moving(assembly, by_name, joint), value) for joint, value in q.items()}
+        sizes = {joint: m.kind.nq for joint, (m, _) in given.items()}
+        parts = {joint: real_or_none(value, where) for joint, (_, value) in given.items()}
+    else:
+        whole = real_or_none(q, where)
+        if whole is None or whole.shape != (assembly.nq,):
+            raise PhalanxError(f"{where} got {shown(q)}; expected coordinates ({assembly.nq},) or a mapping.")
+        sizes = {m.joint.name: m.kind.nq for m in assembly.own}
+        parts = {joint: whole[assembly.q_of[joint]] for joint in sizes}
+    values: dict[str, tuple[float, ...]] = {}
+    for joint, size in sizes.items():
+        own = parts[joint]
+        if own is None or np.atleast_1d(own).shape != (size,) or not np.isfinite(own).all():
+            raise PhalanxError(
+                f'{where}: joint "{joint}" got {shown(q[joint] if isinstance(q, Mapping) else own)}; '
+                f"expected {size} finite number{'s' * (size > 1)}."
+            )
+        values[joint] = tuple(np.atleast_1d(own).tolist())
+    new = Configuration(name, tuple(values), tuple(values.values()))
+    others = tuple(c for c in assembly.description.configurations if c.name != name)
+    return replace(assembly.description, configurations=(*others, new))
 
 
 def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:

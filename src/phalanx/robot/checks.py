@@ -19,6 +19,7 @@ from ..errors import PhalanxError, nearest
 from ..spatial import unpack
 from .description import (
     IDENTITY,
+    OF_COORDINATES,
     Description,
     FixedFrame,
     Joint,
@@ -33,7 +34,7 @@ from .description import (
 )
 from .joints import joint_type
 
-_COORDINATES = ("lower", "upper", "spring_reference")  # of a joint, one entry per coordinate
+_COORDINATES = OF_COORDINATES
 _RATES = ("velocity", "effort", "damping", "friction", "armature", "stiffness")  # one per degree of freedom
 _SEVERAL = (*_COORDINATES, *_RATES)
 _several = attrgetter(*_SEVERAL)
@@ -86,7 +87,7 @@ def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
             and np.isfinite(np.array([j.pitch for j in joints])).all()
             and np.isfinite(flat((j.mimic[1:],) for j in joints if j.mimic is not None)).all()
             and np.isfinite(translations(poses)).all()
-            and _are_rotations(rotations(poses)).all()
+            and are_rotations(rotations(poses)).all()
             and (np.abs(flat((j.axis,) for j in joints).reshape(-1, 3)).max(axis=-1) > 1e-12).all()
         )
         return [j for j in joints if joint_type(j.type).axes > 1] if fine else joints
@@ -122,7 +123,7 @@ def _check_joint(where: str, joint: Joint) -> None:
             f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
         )
     for label, given in (("origin", joint.origin), ("after", joint.after)):
-        if not _are_rotations(np.reshape(given.rotation, (1, 3, 3)))[0]:
+        if not are_rotations(np.reshape(given.rotation, (1, 3, 3)))[0]:
             raise PhalanxError(
                 f'{where}: joint "{joint.name}" has the pose {label}, which is not a rotation; '
                 "expected a right-handed orthonormal matrix."
@@ -170,7 +171,7 @@ def require_masses(where: str, inertias: np.ndarray, links: Sequence[str], robot
     )
 
 
-def _are_rotations(matrices: np.ndarray) -> np.ndarray:
+def are_rotations(matrices: np.ndarray) -> np.ndarray:
     """Whether each of the matrices (k, 3, 3) is orthonormal and right-handed."""
     square = matrices @ np.swapaxes(matrices, -1, -2)
     near = np.abs(square - np.eye(3)).max(axis=(-1, -2), initial=0.0) <= 1e-6
@@ -225,7 +226,7 @@ def _check_finite_and_rigid(where: str, what: str, item: FixedFrame | LoopClosur
     _finite(where, what, item)
     for f in fields(item):
         value = getattr(item, f.name)
-        if isinstance(value, Pose) and not _are_rotations(np.reshape(value.rotation, (1, 3, 3)))[0]:
+        if isinstance(value, Pose) and not are_rotations(np.reshape(value.rotation, (1, 3, 3)))[0]:
             raise PhalanxError(
                 f"{where}: {what} has a {f.name} that is not rigid; "
                 "expected a right-handed orthonormal rotation."

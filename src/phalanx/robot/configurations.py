@@ -116,6 +116,18 @@ def neutral(assembly: Assembly) -> np.ndarray:
     return result
 
 
+def named(assembly: Assembly) -> dict[str, np.ndarray]:
+    """The named configurations (nq,); the joints that they leave out are at zero."""
+    made = {}
+    for configuration in assembly.description.configurations:
+        q = neutral(assembly)
+        for joint, values in zip(configuration.joints, configuration.values, strict=True):
+            if joint in assembly.q_of and joint not in assembly.drivers:  # a fixed base has no coordinates
+                q[assembly.q_of[joint]] = values
+        made[configuration.name] = frozen(q)
+    return made
+
+
 def random_state(
     assembly: Assembly, limits: Limits, batch: Any, rng: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

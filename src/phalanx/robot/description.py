@@ -9,11 +9,12 @@ payload or saving a robot is an edit of this description followed by a new build
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ..arrays import real_numbers
 from ..errors import PhalanxError, is_one_of, listing, nearest, shown
 from ..reproducible import times
 from ..spatial import pack
-from .joints import WELD
+from .joints import FREE, WELD, JointType
 
 Triple = tuple[float, float, float]
 _NOTHING = 1e-15  # rounding left by a product of right angles
@@ -73,6 +74,7 @@ class Pose(NamedTuple):
 
 
 IDENTITY = Pose()
+Item = TypeVar("Item", "Actuator", "Configuration")
 
 
 class Mimic(NamedTuple):
@@ -105,6 +107,10 @@ PER_COORDINATE = (
     "stiffness",
     "spring_reference",
 )
+
+
+LIMITS = PER_COORDINATE[:4]
+OF_COORDINATES = ("lower", "upper", "spring_reference")  # one entry per coordinate, the others per rate
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,10 @@ class Joint:
     spring_reference: tuple[float, ...] = ()
 
 
+BASE = ""  # the name of the joint under a floating base
+FREE_BASE = Joint(BASE, FREE, "", "")
+
+
 @dataclass(frozen=True)
 class FixedFrame:
     """A named frame that is fixed to a link, as a site of MJCF; `pose` in the link's frame."""
@@ -170,6 +180,51 @@ class LoopClosure:
 
 
 @dataclass(frozen=True)
+class Actuator:
+    """An input: its force u, behind a gear, acts on joints along `arms`, tau = gear * arm * u.
+
+    `arms` has for each of `joints` one number per degree of freedom: 1 for a motor at a joint, the
+    coefficients of a tendon over several. `lower` and `upper` bound u. `rotor_inertia` is that of a motor, in
+    front of the gear; the armature of its joint includes it.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    arms: tuple[tuple[float, ...], ...]
+    gear: float = 1.0
+    rotor_inertia: float = 0.0
+    lower: float = -math.inf
+    upper: float = math.inf
+
+
+def direct_actuators(joints: Iterable[tuple[str, type[JointType]]]) -> tuple[Actuator, ...]:
+    """One actuator at each degree of freedom of some joints, with the joint's name."""
+    made = []
+    for name, kind in joints:
+        for k, label in enumerate(kind.labels):
+            arm = tuple(float(k == i) for i in range(kind.nv))
+            made.append(Actuator(f"{name} {label}".strip(), (name,), (arm,)))
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Named coordinates of some joints, "" being a floating base; the others are at zero."""
+
+    name: str
+    joints: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file that some links and frames came from: their names now, and those in the file."""
+
+    source: str
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Description:
     """Links and joints in file order, with gravity in the base frame of the file."""
 
@@ -182,8 +237,11 @@ class Description:
     coupled: bool = True  # mimic joints follow their driver
     frames: tuple[FixedFrame, ...] = ()  # beside those of the links
     loops: tuple[LoopClosure, ...] = ()
+    actuators: tuple[Actuator, ...] | None = None  # None where nothing is said of them
+    configurations: tuple[Configuration, ...] = ()
     source: str = field(default="", compare=False)  # file for messages
-    left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 actuators", "1 keyframe"
+    left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 sensors", "1 keyframe"
+    origins: tuple[Origin, ...] = field(default=(), compare=False)  # of robots put together; else `source`
 
     @property
     def where(self) -> str:
@@ -373,4 +431,25 @@ def weld(description: Description, values: Mapping[str, Pose]) -> Description:
         Joint(j.name, WELD, j.parent, j.child, j.origin @ values[j.name], j.after) if j.name in values else j
         for j in description.joints
     )
-    return replace(description, joints=joints)
+    return without_joints(replace(description, joints=joints), values)
+
+
+def without_joints(description: Description, gone: Collection[str]) -> Description:
+    """The description whose actuators and configurations know nothing of some joints."""
+    if not gone:
+        return description
+    actuators = description.actuators
+    if actuators is not None:
+        actuators = tuple(x for x in (_without(a, "arms", gone) for a in actuators) if x.joints)
+    configurations = (_without(c, "values", gone) for c in description.configurations)
+    kept = tuple(x for x in configurations if x.joints)
+    return replace(description, actuators=actuators, configurations=kept)
+
+
+def _without(item: Item, label: str, gone: Collection[str]) -> Item:
+    """An actuator or configuration without some joints, whose entries are at `label`."""
+    if not any(joint in gone for joint in item.joints):
+        return item
+    pairs = [(j, x) for j, x in zip(item.joints, getattr(item, label), strict=True) if j not in gone]
+    entries: dict[str, Any] = {"joints": tuple(j for j, _ in pairs), label: tuple(x for _, x in pairs)}
+    return replace(item, **entries)

@@ -29,6 +29,9 @@ def describe(robot: Robot) -> dict[str, Any]:
         "fixed_mass": sum(link.mass for link in robot.description.links if robot.frames[link.name].link < 0),
         "gravity": robot.gravity,
         "joints": _joints(robot, names, types),
+        "actuators": _actuators(robot),
+        "actuation_stated": robot.actuated.is_stated,
+        "configurations": dict(robot.configurations),
         "frames": list(robot.frame_names),
         "loops": [_loop(loop) for loop in robot.loops],
         "left_out": list(robot.left_out),
@@ -45,6 +48,21 @@ def _loop(loop: LoopClosure) -> dict[str, Any]:
         "successor_pose": loop.successor_pose.matrix,
         "axis": loop.axis,
     }
+
+
+def _actuators(robot: Robot) -> list[dict[str, Any]]:
+    inputs = robot.actuated
+    return [
+        {
+            "name": name,
+            "joints": list(inputs.joints[k]),
+            "gear": inputs.gear[k],
+            "rotor_inertia": inputs.rotor_inertia[k],
+            "lower": inputs.lower[k],
+            "upper": inputs.upper[k],
+        }
+        for k, name in enumerate(inputs.names)
+    ]
 
 
 def _joints(robot: Robot, names: list[str], types: list[str]) -> list[dict[str, Any]]:

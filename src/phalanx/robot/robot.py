@@ -15,34 +15,38 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..arrays import real_array
 from ..errors import PhalanxError, nearest, printable, shown, warn
 from ..files import write_text
-from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
+from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Source, Vector
 from ..typing import Path as PathLike
-from . import changes, configurations, formulas
+from . import actuation, changes, configurations, editing, formulas
+from .actuation import Actuation
 from .api import EntryPoints
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
-from .description import Description, LoopClosure, Mimic
+from .description import Actuator, Description, LoopClosure, Mimic
 from .dh.frames import require_chain
 from .dh.table import DHTable, table_of
 from .functions import Functions
 from .model import frozen, link_parameters
 
 T = TypeVar("T")
+PerJoint: TypeAlias = float | Vector | Mapping[str, float | Vector]
+Actuators: TypeAlias = Sequence[str | Actuator] | Mapping[str, float | Mapping[str, Any]]
 
 
 class FileFormats(NamedTuple):
-    """What `io`, which imports robots, gives to `Robot`: a reader and two writers of descriptions."""
+    """What `io`, which imports robots, gives to `Robot`: readers and writers of descriptions."""
 
     description_from_dh: Callable[..., Description]
     json_of: Callable[[Description], str]
     urdf_of: Callable[[Description, Mapping[str, Mimic]], tuple[str, list[str]]]  # and what URDF cannot hold
+    with_srdf: Callable[[Description, Any], Description]
 
 
 class Robot(Functions, EntryPoints):
@@ -196,6 +200,14 @@ class Robot(Functions, EntryPoints):
         return self.description.left_out
 
     @cached_property
+    def actuated(self) -> Actuation:
+        """The inputs: of MJCF actuators, URDF transmissions or `with_actuation`, else one for each joint.
+
+        `actuated.matrix @ u` are joint forces; free joints and floating bases have no inputs of their own.
+        """
+        return actuation.actuation_of(self._assembly)
+
+    @cached_property
     def coupling(self) -> np.ndarray:
         """G (nv with mimic="independent", nv): rates of all joints are G @ qd, forces G.T @ theirs."""
         coupling = self.model.coupling
@@ -338,15 +350,33 @@ class Robot(Functions, EntryPoints):
         self,
         *,
         gravity: Vector | None = None,
-        armature: float | Vector | Mapping[str, float | Vector] | None = None,
+        armature: PerJoint | None = None,
+        damping: PerJoint | None = None,
+        friction: PerJoint | None = None,
+        stiffness: PerJoint | None = None,
+        spring_reference: Vector | Mapping[str, float | Vector] | None = None,
+        limits: Limits | Mapping[str, Any] | None = None,
+        actuated: Actuators | None = None,
         name: str | None = None,
     ) -> Robot:
-        """A copy with another gravity (3,), armature or name.
+        """A copy with another gravity (3,), name, or other numbers of its joints.
 
-        `armature` is one number for all joints of one axis (the others then have none), values (nv,), or
-        a mapping from some joints to theirs such as {"elbow": 0.1}; "" names a floating base.
+        `armature`, `damping`, `friction` and `stiffness` are one number for all joints of one axis (others
+        then have none), values (nv,), or a mapping from some joints to theirs such as {"elbow": 0.1};
+        `spring_reference` has values (nq,) or a mapping. In mappings of armature "" names a floating base.
+        `limits` are as `robot.limits`, or a mapping from joints to (lower, upper) or to some of {"lower": …,
+        "upper": …, "velocity": …, "effort": …}, None being no limit. Values (nv,) leave the numbers of mimic
+        joints as they are, except armature, which includes theirs. `actuated` is as in `with_actuation`.
         """
-        return _rebuild(changes.replaced(self._assembly, gravity, armature, name))
+        numbers = {
+            "armature": armature,
+            "damping": damping,
+            "friction": friction,
+            "stiffness": stiffness,
+            "spring_reference": spring_reference,
+        }
+        robot = _rebuild(changes.replaced(self._assembly, gravity, numbers, limits, name))
+        return robot if actuated is None else robot.with_actuation(actuated)
 
     def fix(self, joints: Mapping[str, float | Vector]) -> Robot:
         """A smaller robot with the named joints welded at the given coordinates."""
@@ -366,7 +396,94 @@ class Robot(Functions, EntryPoints):
         judge_inertias(body, strict=False, remedy="check mass, com and inertia")  # `_rebuild` is silent
         return robot
 
+    def with_actuation(self, actuators: Actuators) -> Robot:
+        """The robot with these inputs: see `robot.actuated`.
+
+        Given are names of joints, which have an input for each degree of freedom; or a mapping from joints to
+        gears, {"elbow": 100.0}, or to some of {"gear": …, "rotor_inertia": …, "lower": …, "upper": …}, the
+        bounds being those of the input. Under any other name, "joints": {"elbow": 0.5, "wrist": -0.5} is a
+        tendon with these coefficients. A rotor's inertia, in front of the gear, replaces the joint's
+        armature by gear² times itself.
+        """
+        return _rebuild(actuation.actuated(self._assembly, actuators))
+
+    def with_configuration(self, name: str, q: Vector | Mapping[str, float | Vector]) -> Robot:
+        """The robot with named coordinates `q` (nq,), or those of some joints, in `robot.configurations`."""
+        return _rebuild(changes.configured(self._assembly, name, q))
+
+    def with_srdf(self, source: Source) -> Robot:
+        """The robot with the <group_state>s of an SRDF file, or text of one, in `robot.configurations`.
+
+        States of one name, of several groups, are one configuration. Values of "root_joint" or of the
+        <virtual_joint> are the floating base's. One warning counts what else the file has (groups, pairs
+        without collision checks); `robot.left_out` lists it.
+        """
+        return _rebuild(self._formats.with_srdf(self.description, source))
+
+    def with_frame(self, name: str, parent: str, pose: ArrayLike | None = None) -> Robot:
+        """The robot with a frame such as a tool centre point; `pose` (4, 4) in the parent link's or frame's.
+
+        A translation (3,) is a pose too.
+        """
+        return _rebuild(editing.framed(self.description, name, parent, pose))
+
+    def attach(
+        self,
+        other: Robot,
+        frame: str,
+        pose: ArrayLike | None = None,
+        *,
+        prefix: str = "",
+        joint: str | None = None,
+    ) -> Robot:
+        """The robot with another one mounted on a link or frame, its base welded there at `pose` (4, 4).
+
+        The mounted robot's links, joints and frames get the prefix, its coordinates come last. Gravity is
+        that of this robot, and a floating base of the other one floats no more. `joint` names the mount.
+        """
+        require_robot(other, "attach")
+        new = editing.attached(self.description, other.description, frame, pose, prefix, joint)
+        return _rebuild(new)
+
+    def merge(
+        self,
+        other: Robot,
+        *,
+        poses: Sequence[ArrayLike | None] | None = None,
+        prefixes: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> Robot:
+        """Two robots side by side in one world: coordinates of this one, then of the other.
+
+        `poses` are those of both bases in the world, `prefixes` are put before the names of both. A floating
+        base becomes the joint `<prefix>floating_base`, its coordinates from the given pose on.
+        """
+        require_robot(other, "merge")
+        return _rebuild(editing.merged(self.description, other.description, poses, prefixes, name))
+
+    def remove(self, link: str) -> Robot:
+        """The robot without a link and all that it carries, such as a gripper; or without a frame."""
+        return _rebuild(editing.removed(self.description, link))
+
+    def subtree(self, link: str, *, name: str | None = None) -> Robot:
+        """A link and all that it carries as a robot of its own, whose base is that link; it is fixed."""
+        return _rebuild(editing.subtree(self.description, link, name))
+
+    def reroot(self, link: str) -> Robot:
+        """The robot with another link as its base: the joints on the way there lead the other way.
+
+        Links keep their frames and inertias. Revolute, continuous, prismatic and helical joints keep their
+        coordinates, those of a universal one change places, those of spherical, planar and floating ones
+        are of the inverse motion. The new base stands where the old one stood, or floats.
+        """
+        return _rebuild(editing.rerooted(self.description, link))
+
     # ------------------------------------------------------------------- configurations
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Named coordinates (nq,), from an SRDF file or by hand; joints that are not named are at zero."""
+        return MappingProxyType(configurations.named(self._assembly))
 
     def neutral(self) -> np.ndarray:
         """Coordinates (nq,) with every joint at zero."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phalanx.io.ignored import counted, leaving_out, named
+from phalanx.io.mjcf.actuators import read_actuators
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.tree import (
@@ -21,6 +22,7 @@ from phalanx.io.mjcf.tree import (
     rotors,
     springs_are_off,
     triple,
+    unique_names,
 )
 from phalanx.robot.description import Description
 
@@ -28,17 +30,20 @@ __all__ = ["is_mujoco", "read_mjcf"]
 
 
 def read_mjcf(given: Any, *, source: str) -> Description:
-    """The bodies, joints, sites and loops of MJCF; `source` names it in messages.
+    """The bodies, joints, sites, actuators and loops of MJCF; `source` names it in messages.
 
     Given is a string, a path, a `mujoco.MjSpec` or a `mujoco.MjModel`. Only a path or a specification
     lets the model include other files and meshes. What is no part of a tree of rigid bodies
-    (actuators, tendons, loops, keyframes, sensors) is counted in one warning.
+    (tendons, loops, keyframes, sensors, gains of servos) is counted in one warning.
     """
     model, sensors = compiled(given, source)
     names = MujocoNames.of(model)
     links, joints = read_tree(model, names)
     joints, loops, others = read_equalities(model, names, joints)
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
+    titles = names.at(model.name_actuatoradr)
+    drives = unique_names(titles, [f"actuator{a}" for a in range(len(titles))])
+    actuators, idle, servos = read_actuators(model, TYPES, names.joints, drives)
     described = Description(
         names.model,
         tuple(links),
@@ -46,10 +51,10 @@ def read_mjcf(given: Any, *, source: str) -> Description:
         gravity,
         frames=tuple(read_sites(model, names, links)),
         loops=tuple(loops),
+        actuators=actuators,
         source=source,
     )
-    bounded = len(model.actuator_trntype) > 0 and any(joint.effort for joint in joints)
-    return leaving_out(described, left_out(model, names, others, sensors, bounded))
+    return leaving_out(described, left_out(model, names, others, sensors, idle, servos))
 
 
 def _weightless(model: Any) -> bool:
@@ -58,13 +63,15 @@ def _weightless(model: Any) -> bool:
     return bool(model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
 
-_EFFORT = "their force limits are kept as robot.limits.effort"
+_INPUTS = "their inputs in robot.actuated are forces"
 
 
-def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bounded: bool) -> list[str]:
+def left_out(
+    model: Any, names: MujocoNames, others: list[str], sensors: int, idle: list[str], servos: list[str]
+) -> list[str]:
     """One phrase for each kind of element that is left out: how many there are, and their names.
 
-    `bounded` says whether some actuators have given their joints a limit of effort.
+    `idle` are actuators that are not read, `servos` those whose inputs are forces instead of controls.
     """
 
     def of(what: str, chosen: Iterable[Any]) -> list[str]:
@@ -73,10 +80,11 @@ def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bo
 
     balls = model.jnt_limited.astype(bool) & (model.jnt_type == TYPES.index("spherical"))
     joints, bodies = np.array(names.joints, dtype=object), np.array(names.bodies, dtype=object)
-    idle = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
+    elsewhere = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
     return [
         *named("equality constraint", names=others),
-        *counted("actuator", count=len(model.actuator_trntype), note=_EFFORT if bounded else ""),
+        *named("actuator", names=idle),
+        *counted("gain of a servo", "gains of servos", count=len(servos), note=_INPUTS),
         *counted("keyframe", count=model.nkey),
         *counted("sensor", count=sensors),
         *named("tendon", names=of("tendon", range(model.ntendon))),
@@ -87,7 +95,7 @@ def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bo
         *named(
             "rotor inertia not at a hinge or slide",
             "rotor inertias not at a hinge or slide",
-            names=of("actuator", idle),
+            names=of("actuator", elsewhere),
         ),
         *named("mocap body, held still", "mocap bodies, held still", names=bodies[model.body_mocapid >= 0]),
         *named("flexible body", "flexible bodies", names=of("flex", range(getattr(model, "nflex", 0)))),

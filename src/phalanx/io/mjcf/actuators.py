@@ -1,21 +1,24 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The largest forces that the actuators of a compiled MuJoCo model can exert at its joints.
+"""The actuators of a compiled MuJoCo model, and the largest forces that they can exert at its joints.
 
-Counted are actuators at joints and at fixed tendons, whose moment arms are constant. Their force is bounded
-by `forcerange`, or by the range of the control where the force depends on nothing else (motors); a servo
-without `forcerange` has no bound. `actuatorfrcrange` of a joint or tendon bounds the sum.
+Read are actuators at joints and at fixed tendons; their inputs are forces in front of the gear, whatever
+servo makes them of controls. Counted are the same, for their moment
+arms are constant. Their force is bounded by `forcerange`, or by the range of the control where the force
+depends on nothing else (motors); a servo without `forcerange` has no bound. `actuatorfrcrange` of a joint or
+tendon bounds the sum.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from phalanx.robot.description import Actuator
 from phalanx.robot.joints import joint_type
 
 _FREE = (-math.inf, math.inf)
@@ -41,6 +44,69 @@ def effort_limits(model: Any, types: tuple[str, ...]) -> list[Effort]:
         largest = np.abs(total).max(axis=1)
         efforts.append(tuple(largest.tolist()) if np.isfinite(largest).any() else ())
     return efforts
+
+
+def read_actuators(
+    model: Any, types: tuple[str, ...], joints: Sequence[str], names: Sequence[str]
+) -> tuple[tuple[Actuator, ...] | None, list[str], list[str]]:
+    """The actuators of a model, None if it has none; and the names of those left out, and of servos.
+
+    A servo's force depends on more than its control: its gains are left out.
+    """
+    import mujoco
+
+    if not len(model.actuator_trntype):
+        return None, [], []
+    made: list[Actuator] = []
+    others, servos = [], []
+    for a, kind in enumerate(model.actuator_trntype.tolist()):
+        target, gear = int(model.actuator_trnid[a, 0]), float(model.actuator_gear[a, 0])
+        arms: dict[str, tuple[float, ...]] = {}
+        if kind == mujoco.mjtTrn.mjTRN_TENDON:
+            arms = _tendon_arms(model, target, joints)
+        elif kind in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
+            nv = joint_type(types[model.jnt_type[target]]).nv
+            if nv == 1:
+                arms = {joints[target]: (1.0,)}
+            elif nv == 3 and kind == mujoco.mjtTrn.mjTRN_JOINT:
+                arms, gear = {joints[target]: tuple(model.actuator_gear[a, :3].tolist())}, 1.0
+        if not arms or not gear or not _is_enabled(model, a):
+            others.append(names[a])
+            continue
+        lower, upper = _force(model, a)
+        rotor = float(model.actuator_armature[a]) if hasattr(model, "actuator_armature") else 0.0
+        own = rotor if kind != mujoco.mjtTrn.mjTRN_TENDON and arms == {joints[target]: (1.0,)} else 0.0
+        made.append(Actuator(names[a], tuple(arms), tuple(arms.values()), gear, own, lower, upper))
+        if not _is_motor(model, a):
+            servos.append(names[a])
+    return tuple(made), others, servos
+
+
+def _tendon_arms(model: Any, tendon: int, joints: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """The coefficients of a fixed tendon's joints; none of a spatial one, whose moment arms vary."""
+    import mujoco
+
+    arms: dict[str, tuple[float, ...]] = {}
+    first = int(model.tendon_adr[tendon])
+    for w in range(first, first + int(model.tendon_num[tendon])):
+        if model.wrap_type[w] != mujoco.mjtWrap.mjWRAP_JOINT:
+            return {}
+        name = joints[int(model.wrap_objid[w])]
+        arms[name] = (arms.get(name, (0.0,))[0] + float(model.wrap_prm[w]),)
+    return arms
+
+
+def _is_motor(model: Any, a: int) -> bool:
+    """Whether an actuator's force is its control."""
+    import mujoco
+
+    gain, bias = model.actuator_gainprm[a], int(model.actuator_biastype[a])
+    return bool(
+        int(model.actuator_gaintype[a]) == mujoco.mjtGain.mjGAIN_FIXED
+        and gain[0] == 1.0
+        and bias == mujoco.mjtBias.mjBIAS_NONE
+        and int(model.actuator_dyntype[a]) == mujoco.mjtDyn.mjDYN_NONE
+    )
 
 
 def _acting(model: Any, types: tuple[str, ...]) -> Iterator[tuple[int, np.ndarray]]:

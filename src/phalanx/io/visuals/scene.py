@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from ...errors import PhalanxError, listing, warn
 from ...files import read_bytes
+from ...robot.description import Origin
 from ...robot.robot import Robot
 from ...typing import ArrayLike, Source
 from ...typing import Path as PathLike
@@ -91,13 +93,18 @@ def visuals(
         given = source.read()
     if robot is None:
         robot = load(given, xacro_args=xacro_args, packages=packages)
-    found = Found() if given is None else _found(given, xacro_args, packages)
+    together = robot.description.origins if isinstance(source, Robot) else ()
+    if together:
+        found = _of_all(together, xacro_args, packages)
+    else:
+        found = Found() if given is None else _found(given, xacro_args, packages)
     shown = [v for v in found.visuals if v.frame in robot.frames]
     parts, unread = _parts(robot, shown)
     bare = {frame for frame, _ in (*found.missing, *unread)} - {part.visual.frame for part in parts}
     missing = tuple(dict.fromkeys(what for _, what in (*found.missing, *unread)))
     is_generated = not parts
-    is_table = given is not None and _is_table(given)
+    files = [_file_of(x.source) for x in together] if together else [given]
+    is_table = any(file is not None and _is_table(file) for file in files)
     if is_generated or is_table or bare:
         made = generated(robot) if is_table else skeleton(robot)
         own = {part.visual.frame for part in parts}
@@ -114,7 +121,25 @@ def visuals(
 
 def _source_of(robot: Robot) -> Any:
     """The file or built-in name that a robot came from; None where there is none any more."""
-    source = robot.description.source
+    return _file_of(robot.description.source)
+
+
+def _of_all(origins: Iterable[Origin], xacro_args: Any, packages: Any) -> Found:
+    """The shapes in the files of a robot put together, on the links that came from each."""
+    found = Found()
+    for origin in origins:
+        file = _file_of(origin.source)
+        own = Found() if file is None else _found(file, xacro_args, packages)
+        now = defaultdict(list)
+        for name, then in origin.names:
+            now[then].append(name)
+        found.visuals += [replace(v, frame=name) for v in own.visuals for name in now[v.frame]]
+        found.missing += [(name, what) for frame, what in own.missing for name in now[frame]]
+    return found
+
+
+def _file_of(source: str) -> Any:
+    """The file or built-in name that messages call so; None where there is none any more."""
     name = source.removesuffix(".toml")
     if source.endswith(".toml") and name in robots() and not os.path.exists(source):
         return name

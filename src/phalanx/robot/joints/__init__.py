@@ -21,6 +21,7 @@ from .quaternions import (
     leveled,
     quaternion_exp,
     quaternion_log,
+    quaternion_of,
     quaternion_product,
     rescale,
     rotate,
@@ -29,7 +30,9 @@ from .quaternions import (
     unit_quaternion,
 )
 from .types import (
+    CONTINUOUS,
     FREE,
+    REVOLUTE,
     WELD,
     JointBody,
     JointType,
@@ -42,7 +45,9 @@ from .types import (
 )
 
 __all__ = [
+    "CONTINUOUS",
     "FREE",
+    "REVOLUTE",
     "WELD",
     "Helix",
     "JointBody",
@@ -59,6 +64,7 @@ __all__ = [
     "pose_of",
     "quaternion_exp",
     "quaternion_log",
+    "quaternion_of",
     "quaternion_product",
     "register",
     "rescale",

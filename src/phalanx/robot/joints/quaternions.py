@@ -280,3 +280,20 @@ def inverse_left_jacobian(w: np.ndarray, v: np.ndarray) -> np.ndarray:
     b = np.where(small, 1 / 12 + angle**2 / 720, (1 - half * np.cos(half) / np.sin(half)) / safe**2)
     wv = np.cross(w, v)
     return v - 0.5 * wv + b * np.cross(w, wv)
+
+
+def quaternion_of(rotation: np.ndarray) -> np.ndarray:
+    """The unit quaternion xyzw, w >= 0, of a rotation matrix (3, 3)."""
+    trace = rotation.trace()
+    # Four times the products of its components; the row of the largest one loses no digits.
+    products = np.empty((4, 4))
+    products[:3, :3] = rotation + rotation.T + (1.0 - trace) * np.eye(3)
+    products[3, :3] = products[:3, 3] = (
+        rotation[2, 1] - rotation[1, 2],
+        rotation[0, 2] - rotation[2, 0],
+        rotation[1, 0] - rotation[0, 1],
+    )
+    products[3, 3] = 1.0 + trace
+    row = products[int(np.argmax(np.diagonal(products)))]
+    unit: np.ndarray = row / math.sqrt(sum(x * x for x in row.tolist()))
+    return -unit if unit[3] < 0.0 else unit

@@ -170,6 +170,36 @@ class JointType(ABC):
         """Derivatives with respect to coordinates from those along rates: `rates_of` transposed."""
         return slope
 
+    # The joint of the same type that leads from the child to the parent: its motion is the inverse.
+
+    @classmethod
+    def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
+        """Its axes; a joint with one coordinate keeps that and turns its axis round."""
+        if cls.nv > 1:
+            raise PhalanxError(
+                f'joint type "{cls.name}" says of no joint that leads from the child to the parent; '
+                f"{cls.__name__}.reversed_axes and reversed_coordinates are needed."
+            )
+        return _negative(axis), list(axis2)
+
+    @classmethod
+    def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
+        """Its coordinates where this joint is at q."""
+        return q
+
+    @classmethod
+    def reversed_rates(cls) -> tuple[int, ...] | None:
+        """Which of this joint's rates each of its rates is; None where its axes are others."""
+        return tuple(range(cls.nv)) if cls.nv <= 1 else None
+
+
+def _negative(axis: Sequence[float]) -> list[float]:
+    return [0.0 - x for x in axis]  # without negative zeros
+
+
+def _inverse(q: np.ndarray) -> np.ndarray:
+    return np.concatenate([-q[..., :3], q[..., 3:]], axis=-1)  # as long as the quaternion
+
 
 class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
@@ -226,6 +256,18 @@ class Universal(JointType):
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return [screw(axis, turn=1.0), screw(axis2, turn=1.0)]
 
+    @classmethod
+    def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
+        return _negative(axis2), _negative(axis)
+
+    @classmethod
+    def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
+        return q[..., ::-1]
+
+    @classmethod
+    def reversed_rates(cls) -> tuple[int, ...] | None:
+        return (1, 0)
+
 
 class Planar(JointType):
     """Two translations in the plane normal to `axis`, then a rotation about it: q = [x, y, angle]."""
@@ -238,6 +280,16 @@ class Planar(JointType):
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         x, y, _ = frame_along(axis).T
         return [screw(x, slide=1.0), screw(y, slide=1.0), screw(axis, turn=1.0)]
+
+    @classmethod
+    def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
+        return list(axis), list(axis2)
+
+    @classmethod
+    def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
+        x, y, angle = np.moveaxis(q, -1, 0)
+        c, s = np.cos(angle), np.sin(angle)
+        return np.stack([-(c * x + s * y), s * x - c * y, -angle], axis=-1)
 
 
 class Spherical(JointType):
@@ -253,6 +305,14 @@ class Spherical(JointType):
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return _unit_steps(Ball, range(3))
+
+    @classmethod
+    def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
+        return list(axis), list(axis2)
+
+    @classmethod
+    def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
+        return _inverse(q)
 
     @classmethod
     def normalize(cls, q: Array) -> Array:
@@ -301,6 +361,15 @@ class Floating(JointType):
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return _unit_steps(Free, range(6))
+
+    @classmethod
+    def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
+        return list(axis), list(axis2)
+
+    @classmethod
+    def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
+        back = _inverse(q[..., 3:])
+        return np.concatenate([-rotate(back, q[..., :3]), back], axis=-1)
 
     @classmethod
     def normalize(cls, q: Array) -> Array:
@@ -412,6 +481,7 @@ for _kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar
 
 
 WELD, FREE = Fixed.name, Floating.name  # of the joint to a payload, and of that under a floating base
+REVOLUTE, CONTINUOUS = Revolute.name, Continuous.name  # with limits, and without
 
 
 def joint_types() -> list[str]:
