@@ -27,7 +27,7 @@ _AGREES = 1e-6  # how far a follower may be from where its driver takes it; file
 def replaced(
     assembly: Assembly, gravity: Any, numbers: Mapping[str, Any], limits: Any, name: str | None
 ) -> Description:
-    """The description with every argument that is not None replaced; `numbers` are entries of joints by their attribute."""
+    """The description with all that is not None replaced; `numbers` are entries of joints by attribute."""
     new = assembly.description
     if gravity is not None:
         new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
