@@ -51,6 +51,17 @@ def test_the_free_curve_is_that_of_schedules() -> None:
     assert found.speedups[1] == pytest.approx(best)
 
 
+def test_where_operations_are_many_the_free_curve_has_what_greedy_schedules_keep() -> None:
+    robot = px.chain(16, seed=2)
+    found = px.speedup(robot, "forward_dynamics", processors=(64,), measure=False).free
+    placed = px.schedule(robot, "forward_dynamics", "aba", px.machines.pram(64), granularity="scalar")
+    counted = px.cost(robot, "forward_dynamics", "aba")
+    kept = counted.span.total + (counted.total - counted.span.total) / 64
+    assert counted.total > 6000
+    assert placed.makespan <= kept
+    assert found.speedups[1] >= placed.least / kept > 1.0
+
+
 def test_it_measures_this_machine(tmp_path: Path) -> None:
     found = px.speedup(px.load("two_link"), processors=FEW)
     assert found.measured[0].cores == 1

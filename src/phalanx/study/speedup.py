@@ -3,7 +3,9 @@
 """`phalanx.speedup`: how many processors are worth it for one state of one robot.
 
 Predicted by list schedules of every algorithm, twice: with values at hand everywhere at once, and with every
-message charged what it takes between two cores of this machine. Measured on the lanes and cores that there
+message charged what it takes between two cores of this machine. Single operations are placed where they are
+few; where they are many, the first curve has what every greedy schedule of them keeps, span + (work - span)
+over p (Graham 1969, "Bounds on multiprocessing timing anomalies"). Measured on the lanes and cores that there
 are. The knee of a curve is the number of processors with the largest product of speed-up and parallel
 efficiency (Eager, Zahorjan, Lazowska 1989, "Speedup versus efficiency in parallel systems").
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..algorithms import algorithms
 from ..dispatch import choose, resolve
@@ -178,7 +180,7 @@ def speedup(
     require_robot(robot, "speedup")
     counts = _counts(processors)
     charge = _charge(message)
-    graphs = _graphs(robot, function, frame)
+    graphs, bounds = _graphs(robot, function, frame)
     if not graphs and (not measure or robot.nv == 0):
         raise PhalanxError(
             f'speedup: {function} of robot "{robot.name}" has more than {_LONG} degrees of freedom, more '
@@ -188,7 +190,7 @@ def speedup(
     if not graphs:
         alone = Curve((1,), (1.0,), (choose(robot, function).name,))
         return Speedup(robot.name, function, alone, alone, 0.0, None, _measured(robot, function, frame))
-    least = min(sum(g.durations(pram().times)) for _, g in graphs)
+    least = min([*(sum(g.durations(pram().times)) for _, g in graphs), *(b.work for b in bounds)])
     measured: tuple[OneState, ...] = ()
     between: float | None = None
     if measure:
@@ -196,7 +198,7 @@ def speedup(
         if charge is None and (between := between_cores()) is not None and measured:
             charge = between * least / measured[0].seconds
     charge = charge or 0.0
-    free, charged = _curves(graphs, least, counts, charge)
+    free, charged = _curves(graphs, bounds, least, counts, charge)
     return Speedup(robot.name, function, free, charged, charge, between, measured)
 
 
@@ -214,14 +216,36 @@ def _charge(message: Any) -> float | None:
     return float(message)
 
 
-def _graphs(robot: Robot, function: str, frame: str | None) -> list[tuple[str, TaskGraph]]:
-    """Task graphs of all algorithms that are placed within seconds: equations, and operations of few."""
+class _Greedy(NamedTuple):
+    """What greedy schedules of an algorithm's single operations keep, by its work and its critical path."""
+
+    name: str
+    work: float
+    span: float
+
+    def makespan(self, p: int) -> float:
+        """At most so long on p processors, with values at hand everywhere at once."""
+        return self.span + (self.work - self.span) / p
+
+
+def _graphs(
+    robot: Robot, function: str, frame: str | None
+) -> tuple[list[tuple[str, TaskGraph]], list[_Greedy]]:
+    """Task graphs of all algorithms that are placed within seconds: equations, and operations of few.
+
+    The others, and all whose operations are too many to be placed one by one, have the bound of greedy
+    schedules.
+    """
     from .cost import cost
 
     found: list[tuple[str, TaskGraph]] = []
+    bounds: list[_Greedy] = []
     names = [a.name for a in algorithms(function) if not a.refusal(robot) and robot.nv <= _LONG]
     for name in steps(names, "scheduling"):
-        total = cost(robot, function, name, frame=frame).total
+        counted = cost(robot, function, name, frame=frame)
+        total, span = counted.total, counted.span.total
+        if total > _FINE and span:  # some loops have no count of their critical path
+            bounds.append(_Greedy(name, float(total), float(span)))
         if not 0 < total <= _MANY:
             continue
         for granularity in ("scalar", "equation") if total <= _FINE else ("equation",):
@@ -229,11 +253,15 @@ def _graphs(robot: Robot, function: str, frame: str | None) -> list[tuple[str, T
                 robot, function, name, granularity=granularity, convention="program", frame=frame
             )
             found.append((name, graph))
-    return found
+    return found, bounds
 
 
 def _curves(
-    graphs: Sequence[tuple[str, TaskGraph]], least: float, counts: tuple[int, ...], charge: float
+    graphs: Sequence[tuple[str, TaskGraph]],
+    bounds: Sequence[_Greedy],
+    least: float,
+    counts: tuple[int, ...],
+    charge: float,
 ) -> tuple[Curve, Curve]:
     """The best speed-ups without and with a charge for messages."""
     coarse = [(name, graph) for name, graph in graphs if graph.granularity == "equation"]
@@ -246,7 +274,10 @@ def _curves(
         best = []
         for p in counts:
             tasks = coarse if machine is charged and charge > _DEAR else graphs
-            best.append(min((place(graph, machine(p)).makespan, name) for name, graph in tasks))
+            times = [(place(graph, machine(p)).makespan, name) for name, graph in tasks]
+            if machine is pram or not charge:
+                times += [(bound.makespan(p), bound.name) for bound in bounds]
+            best.append(min(times))
         # A processor more may stay idle.
         for k in range(1, len(best)):
             best[k] = min(best[k - 1], best[k])
