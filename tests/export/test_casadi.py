@@ -71,7 +71,7 @@ def test_derivatives_are_those_of_differences(name: str, tmp_path: Path) -> None
 
 
 def _compare(f: Any, arguments: list[Any], rng: Any, name: str) -> None:
-    """The Jacobian, a product with it, the gradient and the Hessian of a weighted sum, against differences."""
+    """The Jacobian, a product with it, gradient and Hessian of a weighted sum, against differences."""
     shapes = [f.size_in(k) for k in range(f.n_in())]
     sizes = np.cumsum([0, *(a * b for a, b in shapes)])
     x = casadi.MX.sym("x", int(sizes[-1]))

@@ -38,7 +38,8 @@ def files(request: Request) -> dict[str, str]:
     wanted = request.chosen(casadi=False, cmake=False, derivatives=None)
     dialect = c(request.real)
     all_routines = request.routines(dialect)
-    derived = casadi_derivatives(request, dialect, wanted)
+    is_loaded = wanted["casadi"] or wanted["derivatives"] is not None
+    derived = casadi_derivatives(request, dialect, wanted) if is_loaded else []
     called = {
         name for r in (*all_routines, *(d for each in derived for d in each.routines)) for name in r.helpers
     }

@@ -149,7 +149,7 @@ class Differentiable:
 
     @cached_property
     def hvp(self) -> tuple[Trace, np.ndarray] | None:
-        """The derivative of `vjp` along tangents, and where the Hessian may differ from zero; None if too long."""
+        """The derivative of `vjp` along tangents, and where it may differ from zero; None if too long."""
         if _length(self.vjp.results) > _MOST_HESSIAN // 2:
             return None
         made = self.trace.hvp(self.outputs, self.inputs)

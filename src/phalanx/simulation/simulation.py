@@ -263,7 +263,7 @@ class Simulation:
 
     @property
     def law(self) -> OwnFunction:
-        """The control law as a function of t, q, qd, u and its parameters, for `bind`, derivatives and exports.
+        """The control law as a function of t, q, qd, u and its parameters, with `bind` and derivatives.
 
         It returns the joint forces that the law commands.
         """
