@@ -68,6 +68,7 @@ __all__ = [
     "set_threads",
     "snake",
     "speedup",
+    "target",
     "tree",
     "visuals",
 ]
@@ -94,6 +95,7 @@ _LATER = {
     "report": ".studio.report",
     "schedule": ".study.schedule",
     "speedup": ".study.speedup",
+    "target": ".inverse_kinematics.target",
     "visuals": ".io.visuals",
 }
 
