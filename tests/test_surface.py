@@ -91,7 +91,7 @@ OF_ROBOTS = """
     digest expand export fix forward_dynamics forward_dynamics_derivatives forward_kinematics frame
     frame_acceleration frame_names frame_pose frame_poses frame_velocity frames friction from_dh function
     gravity gravity_forces hvp inertial_parameters integrate inverse_dynamics inverse_dynamics_derivatives
-    inverse_kinematics
+    inverse_kinematics inverse_kinematics_derivatives
     is_coupled is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel
     kinematic_hessian kinetic_energy left_out limits link_masses link_names loops mass_matrix
     mass_matrix_inverse mimics n_links name neutral normalize nq nv operational_space_inertia parents

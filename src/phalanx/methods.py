@@ -274,6 +274,22 @@ def inverse_kinematics(
     )
 
 
+def inverse_kinematics_derivatives(
+    self: Robot,
+    q: Any,
+    targets: Any,
+    *,
+    limits: bool = True,
+    position_only: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """`Robot.inverse_kinematics_derivatives`, as `robot/api.py` declares it."""
+    entry_point = import_module(".inverse_kinematics.implicit_derivatives", __package__)
+    return entry_point.inverse_kinematics_derivatives(
+        self, q, targets, limits=limits, position_only=position_only, threads=threads
+    )
+
+
 def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
     """`Robot._formula`, as it is declared there; what it needs is imported now."""
     return import_module(".backends.native.formulas", __package__).formula(name, inputs, outputs, run)
@@ -293,7 +309,7 @@ def _attach() -> None:
         setattr(Robot, alias, getattr(Robot, name))
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
     for entry_point in (
-        *(frame_poses, function, inverse_kinematics, simulation, export, jvp, vjp, hvp, kernel),
+        *(frame_poses, function, inverse_kinematics, inverse_kinematics_derivatives, simulation, export, jvp, vjp, hvp, kernel),
     ):
         setattr(
             Robot, entry_point.__name__, as_declared(entry_point, getattr(EntryPoints, entry_point.__name__))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Inverse kinematics: configurations whose frames reach their targets.
 
-`target.py` says what a frame can be asked for, `rows.py` turns it into residuals and their Jacobian,
-`program.py` traces one iteration into a loop that ends on data, `solve.py` checks a call and runs the
-compiled program, `derivatives.py` differentiates solutions.
+`target.py` says what a frame can be asked for, `residuals.py` turns it into residuals and their Jacobian,
+`iteration.py` traces one iteration into a loop that ends on data, `solve.py` checks a call and runs the
+compiled program, `implicit_derivatives.py` differentiates solutions.
 """

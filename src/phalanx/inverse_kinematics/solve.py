@@ -20,7 +20,7 @@ from ..program.passes.nonfinite import spread
 from ..program.trace import TooLongError
 from ..robot.robot import Robot
 from ..typing import Array
-from .program import (
+from .iteration import (
     BOX,
     COUNT,
     ERROR,
@@ -92,7 +92,7 @@ def inverse_kinematics(
 ) -> Solutions:
     """`Robot.inverse_kinematics`, as `robot/api.py` declares it; `box` (…, 2, nq) are more limits."""
     for name, value in (("limits", limits), ("position_only", position_only), ("all", all)):
-        _require_flag(name, value)
+        require_flag(name, value)
     for name, value in (("seeds", seeds), ("iterations", iterations)):
         _require_count(name, value)
     numbers = read(robot, targets, weights, position_only=position_only, limits=limits)
@@ -137,7 +137,7 @@ def inverse_kinematics(
     with memory_for(WHERE, "take the targets in several batches"):
         code = compiled(problem, dtype)
         settings = np.array([float(tolerance) ** 2, seeds, iterations, first], dtype)
-        inputs = {TARGETS: _joined(numbers.targets, problem, batch, dtype), SETTINGS: settings}
+        inputs = {TARGETS: joined(numbers.targets, problem, batch, dtype), SETTINGS: settings}
         inputs |= {name: a.astype(dtype, copy=False) for name, a in given.items() if name != "q0"}
         start = given.get("q0")
         if start is None:
@@ -153,14 +153,20 @@ def inverse_kinematics(
 
 
 def read(
-    robot: Robot, targets: Any, weights: Any = None, *, position_only: bool = False, limits: bool = True
+    robot: Robot,
+    targets: Any,
+    weights: Any = None,
+    *,
+    position_only: bool = False,
+    limits: bool = True,
+    where: str = WHERE,
 ) -> Numbers:
     """The problem that targets state, and their numbers."""
     if robot.nv == 0:
-        raise PhalanxError(f'{WHERE}: robot "{robot.name}" has no joint that moves.')
+        raise PhalanxError(f'{where}: robot "{robot.name}" has no joint that moves.')
     if not isinstance(targets, Mapping) or not targets:
         raise PhalanxError(
-            f"{WHERE}: targets are {shown(targets)}, expected a dict such as "
+            f"{where}: targets are {shown(targets)}, expected a dict such as "
             f'{{"{robot.frame_names[-1]}": pose}}.'
         )
     rows: list[tuple[str, FrameTarget]] = []
@@ -170,10 +176,10 @@ def read(
         if name != MASS_CENTER or name in robot.frames:
             robot.frame(name)
         for each in _several(value):
-            kind, array = _target(robot, name, each, position_only)
+            kind, array = _target(robot, name, each, position_only, where)
             if (name, kind.key) in ((n, k.key) for n, k in rows):
                 raise PhalanxError(
-                    f'{WHERE}: "{name}" has two targets of the kind {kind.kind}; pass one of them.'
+                    f'{where}: "{name}" has two targets of the kind {kind.kind}; pass one of them.'
                 )
             core = len(SHAPES[kind.kind])
             rows.append((name, kind))
@@ -359,9 +365,9 @@ def _several(value: Any) -> Sequence[Any]:
     return value if is_several else (value,)
 
 
-def _target(robot: Robot, name: str, value: Any, position_only: bool) -> tuple[FrameTarget, np.ndarray]:
+def _target(robot: Robot, name: str, value: Any, position_only: bool, place: str) -> tuple[FrameTarget, np.ndarray]:
     """A target and its numbers; plain arrays are poses or positions, by their shapes."""
-    where = f'{WHERE}: target of "{name}"'
+    where = f'{place}: target of "{name}"'
     raw = value.value if isinstance(value, FrameTarget) else value
     array = real_array(raw, where, robot.name)
     if isinstance(value, FrameTarget):
@@ -424,7 +430,7 @@ def _array(robot: Robot, name: str, value: Any, core: tuple[int, ...]) -> np.nda
     return array
 
 
-def _joined(
+def joined(
     arrays: list[np.ndarray], problem: Problem, batch: tuple[int, ...], dtype: np.dtype
 ) -> np.ndarray:
     """The numbers of all targets side by side (…, n)."""
@@ -475,9 +481,10 @@ def _first(rng: Any) -> int:
     return int(np.random.default_rng(rng).integers(_NUMBERS))
 
 
-def _require_flag(name: str, value: Any) -> None:
+def require_flag(name: str, value: Any, where: str = WHERE) -> None:
+    """Raise unless an option is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise PhalanxError(f"{WHERE}: {name} is {shown(value)}, expected True or False.")
+        raise PhalanxError(f"{where}: {name} is {shown(value)}, expected True or False.")
 
 
 def _require_count(name: str, value: Any) -> None:

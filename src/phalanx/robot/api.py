@@ -103,6 +103,19 @@ class EntryPoints:
         depends on its own target and start alone, to the last bit.
         """
 
+    def inverse_kinematics_derivatives(
+        self, q: ArrayLike, targets: Mapping[str, Any],
+        *, limits: bool = True, position_only: bool = False, threads: int | None = None,
+    ) -> dict[str, Array]:
+        """How solutions change with their targets, by the implicit function theorem: an array for each name.
+
+        - `q` (…, nq): solutions for the `targets`, as `inverse_kinematics` finds them.
+
+        Of a pose (…, nv, 6): rates of q for a motion [angular; linear] of the target along the axes of the
+        base; of others (…, nv, 3), for a change of their numbers. Of all rates that follow the targets, those
+        of least length; coordinates at a limit stay, unless `limits` is False.
+        """
+
     def simulation(
         self, dt: float = 1e-3,
         *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",

@@ -33,7 +33,7 @@ from ..tracing import math as lie
 from ..tracing.arrays import Traced, scalars_of
 from ..tracing.calls import name_of, traced_call
 from ..tracing.equations import Equations, TracedRobot
-from .rows import Rows, rows_of
+from .residuals import Rows, rows_of
 from .target import AXIS, LOOK_AT, PARTS, POSE, SHAPES, FrameTarget
 
 START, TARGETS, SETTINGS, REST, BOX = "start", "targets", "settings", "rest", "box"
