@@ -24,6 +24,7 @@ from ..errors import PhalanxError
 from ..program.builder import Builder, Inlined, template
 from ..program.graph import Graph, symbols
 from ..program.ir import Program, Real, Scalar
+from ..program.ops import MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
 from ..program.passes.order import with_sincos_first
@@ -39,7 +40,7 @@ from .target import AXIS, LOOK_AT, PARTS, POSE, SHAPES, FrameTarget
 START, TARGETS, SETTINGS, REST, BOX = "start", "targets", "settings", "rest", "box"
 Q, ERROR, FACTS = "q", "error", "facts"
 SOLVED, COUNT, RIGID = range(3)  # facts: one where it is solved, iterations, how far poses are from rigid
-# Settings of a call: squared tolerance, tries, iterations of a try, number of the first start.
+# Settings of a call: tolerance, tries, iterations of a try, number of the first start.
 TOLERANCE, TRIES, ITERATIONS, FIRST = range(4)
 
 # Results change little with any of these: `benchmarks/inverse_kinematics.py --set DAMPING=0.1`.
@@ -52,6 +53,7 @@ SLIDE, STILL = 0.3, 1e-5  # along solutions: the longest step of a coordinate, a
 SHARPER = 0.98  # of squared tolerances in the loop: errors are measured more exactly afterwards
 CONCAVE = 1e4  # times a slope without curvature, at most
 TINY = 1e-37
+BOUND = 3200  # iterations of an exported program
 _POSES = 16
 
 
@@ -475,6 +477,8 @@ def program(problem: Problem, dtype: np.dtype, limit: int = 0) -> Program:
     known: dict[str, Any] = {
         name: [b.load(buffer, k) for k in range(buffer.size)] for name, buffer in b.inputs.items()
     }
+    tolerance = known[SETTINGS][TOLERANCE]
+    known[SETTINGS][TOLERANCE] = b.value(MUL, tolerance, tolerance)
     first = _append(b, [it.kept(k, x) for k, x in enumerate(it.q)], {**known, Q: known[START]})
     with b.until(limit or b.size()) as loop:
         q, kept = ([loop.carry(x) for x in first] for _ in range(2))
@@ -498,6 +502,13 @@ def program(problem: Problem, dtype: np.dtype, limit: int = 0) -> Program:
     for fact, x in ((SOLVED, last[-2]), (COUNT, values["every"]), (RIGID, last[-1])):
         b.store(b.outputs[FACTS], fact, x)
     return b.finished()
+
+
+def exported(robot: Robot, frame: str, dtype: np.dtype) -> Program:
+    """The program for the pose of a frame, for other languages: its loop has a bound."""
+    robot.frame(frame)
+    problem = Problem(robot, ((frame, FrameTarget(POSE)),), ((1.0, 1.0),))
+    return program(problem, dtype, limit=BOUND)
 
 
 def _append(b: Builder, results: Sequence[Any], known: Mapping[str, Any]) -> list[Real]:

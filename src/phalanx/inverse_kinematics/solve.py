@@ -136,7 +136,7 @@ def inverse_kinematics(
     first = _first(rng)
     with memory_for(WHERE, "take the targets in several batches"):
         code = compiled(problem, dtype)
-        settings = np.array([float(tolerance) ** 2, seeds, iterations, first], dtype)
+        settings = np.array([float(tolerance), seeds, iterations, first], dtype)
         inputs = {TARGETS: joined(numbers.targets, problem, batch, dtype), SETTINGS: settings}
         inputs |= {name: a.astype(dtype, copy=False) for name, a in given.items() if name != "q0"}
         start = given.get("q0")
