@@ -309,7 +309,18 @@ def _attach() -> None:
         setattr(Robot, alias, getattr(Robot, name))
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
     for entry_point in (
-        *(frame_poses, function, inverse_kinematics, inverse_kinematics_derivatives, simulation, export, jvp, vjp, hvp, kernel),
+        *(
+            frame_poses,
+            function,
+            inverse_kinematics,
+            inverse_kinematics_derivatives,
+            simulation,
+            export,
+            jvp,
+            vjp,
+            hvp,
+            kernel,
+        ),
     ):
         setattr(
             Robot, entry_point.__name__, as_declared(entry_point, getattr(EntryPoints, entry_point.__name__))

@@ -76,7 +76,7 @@ def test_coordinates_at_a_limit_stay() -> None:
     free = robot.inverse_kinematics_derivatives(q, poses, limits=False)["panda_hand"]
     assert not held[2].any()
     assert np.abs(free[2]).max() > 0.1
-    J = robot.jacobian(q, "panda_hand")  # noqa: N806
+    J = robot.jacobian(q, "panda_hand")
     assert np.allclose(J @ held, np.eye(6), atol=1e-6)
     assert np.allclose(free, np.linalg.pinv(J), atol=1e-6)
 

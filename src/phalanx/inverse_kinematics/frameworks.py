@@ -23,7 +23,9 @@ _NOT = ("rest", "cost", "all")  # options whose solutions the theorem says nothi
 def _values(targets: Any) -> list[Any]:
     """The arrays of targets, in their order."""
     if not isinstance(targets, Mapping) or not targets:
-        raise PhalanxError(f'{WHERE}: targets are {shown(targets)}, expected a dict such as {{"hand": pose}}.')
+        raise PhalanxError(
+            f'{WHERE}: targets are {shown(targets)}, expected a dict such as {{"hand": pose}}.'
+        )
     return [x.value if isinstance(x, FrameTarget) else x for value in targets.values() for x in _each(value)]
 
 
@@ -58,7 +60,9 @@ def _problem(robot: Robot, targets: Mapping[str, Any], options: Mapping[str, Any
     if known.get("position_only"):
         raise PhalanxError(f"{WHERE}: pass positions (…, 3) in place of position_only.")
     if options.get("weights") is not None:
-        raise PhalanxError(f"{WHERE}: weights do not change what is solved; leave them out, or pass positions.")
+        raise PhalanxError(
+            f"{WHERE}: weights do not change what is solved; leave them out, or pass positions."
+        )
     return read(robot, targets, **known).problem
 
 

@@ -365,7 +365,9 @@ def _several(value: Any) -> Sequence[Any]:
     return value if is_several else (value,)
 
 
-def _target(robot: Robot, name: str, value: Any, position_only: bool, place: str) -> tuple[FrameTarget, np.ndarray]:
+def _target(
+    robot: Robot, name: str, value: Any, position_only: bool, place: str
+) -> tuple[FrameTarget, np.ndarray]:
     """A target and its numbers; plain arrays are poses or positions, by their shapes."""
     where = f'{place}: target of "{name}"'
     raw = value.value if isinstance(value, FrameTarget) else value
@@ -430,9 +432,7 @@ def _array(robot: Robot, name: str, value: Any, core: tuple[int, ...]) -> np.nda
     return array
 
 
-def joined(
-    arrays: list[np.ndarray], problem: Problem, batch: tuple[int, ...], dtype: np.dtype
-) -> np.ndarray:
+def joined(arrays: list[np.ndarray], problem: Problem, batch: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The numbers of all targets side by side (…, n)."""
     if len(arrays) == 1:
         core = SHAPES[problem.targets[0][1].kind]
