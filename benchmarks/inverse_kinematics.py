@@ -16,6 +16,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,8 @@ def arms(count: int, repeats: int, peers: bool) -> None:
             robot.inverse_kinematics(
                 {frame: given[:10]}, None if start is None else start[:10], tolerance=tolerance
             )
-            seconds, s = timed(
-                lambda given=given, start=start, tolerance=tolerance: robot.inverse_kinematics(
-                    {frame: given}, start, tolerance=tolerance, threads=1
-                ),
-                repeats,
-            )
+            call = partial(robot.inverse_kinematics, {frame: given}, start, tolerance=tolerance, threads=1)
+            seconds, s = timed(call, repeats)
             row(f"{name}, {label}", count, seconds, s, robot)
         if peers:
             for label, start in (("random", None), ("0.3 rad away", near)):
@@ -135,12 +132,8 @@ def hard(count: int) -> None:
         cases.append((f"{name}, pose", robot, robot.link_names[-1], False))
     gantry = px.chain(6, seed=3, prismatic=0.5)
     cases.append(("chain of 6, half sliding, pose", gantry, gantry.link_names[-1], False))
-    rows = [{"alpha": 0.0, "a": length, "d": 0.0, "theta": 0.0} for length in (1.0, 0.8, 0.5)]
-    try:
-        planar = px.Robot.from_dh(rows, convention="standard")
-        cases.append(("planar 3R, position", planar, planar.link_names[-1], True))
-    except (px.PhalanxError, TypeError):
-        pass
+    planar = px.Robot.from_dh([{"a": length} for length in (1.0, 0.8, 0.5)])
+    cases.append(("planar 3R, position", planar, planar.link_names[-1], True))
     cases += _examples()
     for label, robot, frame, position in cases:
         q = robot.random_state((count,), np.random.default_rng(0))[0]
@@ -163,19 +156,21 @@ def _examples() -> list[tuple[str, px.Robot, str, bool]]:
         (f / "share/example-robot-data" for f in folders if (f / "share/example-robot-data").is_dir()), None
     )
     wanted = {
-        "kinova.urdf": ("j2s6s200_end_effector", False),
-        "talos_left_arm.urdf": ("gripper_left_base_link", False),
+        "kinova.urdf": ("", False),
+        "talos_left_arm.urdf": ("", False),
         "talos_reduced.urdf": ("gripper_left_base_link", False),
-        "sr_hand_edited.urdf": ("fftip", True),
+        "sr_hand_edited.urdf": ("", True),
+        "sr_hand.urdf": ("", True),
         "ur3_robot.urdf": ("tool0", False),
         "ur10_robot.urdf": ("tool0", False),
-        "tiago.urdf": ("wrist_ft_link", False),
+        "tiago.urdf": ("", False),
         "baxter.urdf": ("left_gripper_base", False),
         "fetch.urdf": ("gripper_link", False),
-        "double_pendulum.urdf": ("link2", True),
+        "double_pendulum.urdf": ("", True),
         "anymal.urdf": ("LF_FOOT", True),
         "romeo_laas_small.urdf": ("l_wrist", False),
-        "iris_simple.urdf": ("iris__base", False),
+        "icub.urdf": ("l_hand", False),
+        "finger_edu.urdf": ("", True),
     }
     made = []
     for name, (frame, position) in wanted.items():
@@ -185,12 +180,20 @@ def _examples() -> list[tuple[str, px.Robot, str, bool]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             robot = px.load(found)
+        if not robot.nv:
+            continue
         if frame not in robot.frames:
-            frame = robot.link_names[-1]
+            depths = [len(_path(robot, i)) for i in range(robot.n_links)]
+            frame = robot.link_names[int(np.argmax(depths))]
         made.append(
             (f"{name.removesuffix('.urdf')}, {'position' if position else 'pose'}", robot, frame, position)
         )
     return made
+
+
+def _path(robot: px.Robot, link: int) -> list[int]:
+    """A link and its ancestors."""
+    return [] if link < 0 else [link, *_path(robot, robot.parents[link])]
 
 
 def main() -> None:

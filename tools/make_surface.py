@@ -284,8 +284,9 @@ EXPORT = '''    def export(
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
           .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).
         - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
-          "forward_dynamics+external", "inverse_kinematics:FRAME"; kernels; what `robot.function` returns, and derivatives of it;
-          simulations, of which it is the step; or a mapping from the names they shall have to any of these.
+          "forward_dynamics+external", "inverse_kinematics:FRAME"; kernels; what `robot.function` returns, and
+          derivatives of it; simulations, of which it is the step; or a mapping from the names they shall
+          have to any of these.
           Default: "inverse_dynamics" and, but for .v, "forward_dynamics".
         - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80",
           the FPGA whose cells Yosys shall count for .v: "xilinx", "ecp5" or "generic".

@@ -106,8 +106,8 @@ def _target(given: np.ndarray, option: str) -> np.ndarray:
         return given
     if given.shape[-1:] != (6,):
         raise PhalanxError(
-            f"{option}: got an array of shape {given.shape}, expected three numbers of a position, or six: with "
-            "a rotation vector."
+            f"{option}: got an array of shape {given.shape}, expected three numbers of a position, or six: "
+            "with a rotation vector."
         )
     pose = np.zeros((*given.shape[:-1], 4, 4))
     pose[..., :3, :3], pose[..., :3, 3], pose[..., 3, 3] = exp3(given[..., 3:]), given[..., :3], 1.0

@@ -327,9 +327,9 @@ def _solver(robot: Robot, text: str, dtype: Any) -> ExportEntry:
     name = identifier(f"{SOLVER}_{spec.frame}", reserved=False)
     title = (
         f"{SOLVER} of the pose of frame {spec.frame}: settings are the tolerance (rad and m), the number of "
-        f"tries, the most iterations of one, and which start is tried first after the given one; facts are "
-        f"whether it is solved, the iterations of all tries, at most {BOUND}, and how far the target is from a "
-        "rigid motion"
+        "tries, the most iterations of one, and which start is tried first after the given one; facts are "
+        f"whether it is solved, the iterations of all tries, at most {BOUND}, and how far the target is from "
+        "a rigid motion"
     )
     digest = hashlib.sha256(str(program).encode()).hexdigest()
     form = f"a loop of at most {BOUND} iterations"

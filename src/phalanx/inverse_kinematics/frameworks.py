@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Inverse kinematics of tensors of PyTorch and arrays of JAX, with derivatives of solutions by their targets."""
+"""Inverse kinematics of tensors of PyTorch and arrays of JAX, with derivatives by the targets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _checked(options: Mapping[str, Any]) -> None:
     for name in _NOT:
         if name in options:
             raise PhalanxError(
-                f"{WHERE}: {name} has no derivative here; use robot.inverse_kinematics for the solution alone."
+                f"{WHERE}: {name} has no derivative; use robot.inverse_kinematics for the solution."
             )
 
 

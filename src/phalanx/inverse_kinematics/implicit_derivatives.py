@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Derivatives of solutions by the implicit function theorem.
 
-A solution keeps its residual zero: J dq equals the motion of the target. Of all such dq, that of least length is
-taken, as a solver that starts at the solution does; coordinates at a limit stay there.
+A solution keeps its residual zero: J dq equals the motion of the target. Of all such dq, that of least length
+is taken, as a solver that starts at the solution does; coordinates at a limit stay there.
 """
 
 from __future__ import annotations

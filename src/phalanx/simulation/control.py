@@ -126,8 +126,8 @@ def differential_ik(
     """Differential inverse kinematics: joint rates that lead a frame to a pose, followed by dampers.
 
     The rates are damped least squares of J qd_d = rate e, within the robot's velocity limits; coordinates
-    approach their limits no faster than by `rate` times what is left. Forces are kd (qd_d - qd), with those of
-    gravity added.
+    approach their limits no faster than by `rate` times what is left. Forces are kd (qd_d - qd), with
+    those of gravity added.
 
     - `rate` [1/s]: by how much of it the error falls in a second. `kd`: gains as those of `pd`.
     - `target` (4, 4): the pose. Without, u is the position and a quaternion xyzw (7,), or the position alone

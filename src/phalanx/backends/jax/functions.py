@@ -77,7 +77,7 @@ class JaxFunctions(ArrayFunctions[ArrayLike, jax.Array]):
         return in_jax(f if hasattr(f, "_trace") else self.robot.function(f, **sizes))
 
     def inverse_kinematics(self, targets: Mapping[str, Any], q0: Any = None, **options: Any) -> Any:
-        """`robot.inverse_kinematics` of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`; runs on the host.
+        """`robot.inverse_kinematics` of JAX arrays, safe under `jit`, `vmap` and derivatives; on the host.
 
         Derivatives of `s.q` by the targets come from the implicit function theorem, first ones, zero where a
         target was not reached. The step of least length is taken where a target leaves motions free, and what
