@@ -96,7 +96,7 @@ OF_ROBOTS = """
     kinematic_hessian kinetic_energy left_out limits link_masses link_names loops mass_matrix
     mass_matrix_inverse mimics n_links name neutral normalize nq nv operational_space_inertia parents
     potential_energy q_slices random_state regressor replace rnea save simulation spring_reference stiffness
-    to_dh to_urdf torch total_mass v_slices vjp with_floating_base with_payload wrenches
+    to_dh to_urdf torch total_mass track v_slices vjp with_floating_base with_payload wrenches
 """
 
 

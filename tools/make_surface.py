@@ -237,6 +237,22 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
         depends on its own target and start alone, to the last bit.
         """
 
+    def track(
+        self, targets: Mapping[str, Any], q0: ArrayLike,
+        *, dt: float | None = None, tolerance: float = 1e-6, limits: bool = True,
+        weights: Mapping[str, float | tuple[float, float]] | None = None, position_only: bool = False,
+        iterations: int = 100, threads: int | None = None,
+    ) -> Solutions:
+        """Configurations that follow paths of targets: `s.q` (…, T, nq), each from the one before.
+
+        - `targets`: as those of `inverse_kinematics`, with an axis of T moments: poses (…, T, 4, 4).
+        - `q0` (…, nq): where it starts, before the first moment.
+        - `dt`: seconds between moments; then no joint moves faster than its velocity limit, and where that is
+          too slow, `s.converged` is False and q the nearest configuration in reach.
+
+        The other options are those of `inverse_kinematics`; there is one try for each moment.
+        """
+
     def inverse_kinematics_derivatives(
         self, q: ArrayLike, targets: Mapping[str, Any],
         *, limits: bool = True, position_only: bool = False, threads: int | None = None,

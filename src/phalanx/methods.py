@@ -274,6 +274,35 @@ def inverse_kinematics(
     )
 
 
+def track(
+    self: Robot,
+    targets: Any,
+    q0: Any,
+    *,
+    dt: float | None = None,
+    tolerance: float = 1e-6,
+    limits: bool = True,
+    weights: Any = None,
+    position_only: bool = False,
+    iterations: int = 100,
+    threads: int | None = None,
+) -> Any:
+    """`Robot.track`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.track", __package__)
+    return entry_point.track(
+        self,
+        targets,
+        q0,
+        dt=dt,
+        tolerance=tolerance,
+        limits=limits,
+        weights=weights,
+        position_only=position_only,
+        iterations=iterations,
+        threads=threads,
+    )
+
+
 def inverse_kinematics_derivatives(
     self: Robot,
     q: Any,
@@ -314,6 +343,7 @@ def _attach() -> None:
             function,
             inverse_kinematics,
             inverse_kinematics_derivatives,
+            track,
             simulation,
             export,
             jvp,
