@@ -78,7 +78,7 @@ def arms(count: int, repeats: int, peers: bool) -> None:
             row(f"{name}, {label}", count, seconds, s, robot)
         if peers:
             for label, start in (("random", None), ("0.3 rad away", near)):
-                pinocchio(robot, frame, poses[:300], None if start is None else start[:300], label)
+                pinocchio(robot, frame, poses[:100], None if start is None else start[:100], label)
 
 
 def pinocchio(robot: px.Robot, frame: str, poses: np.ndarray, start: np.ndarray | None, label: str) -> None:
@@ -166,7 +166,6 @@ def _examples() -> list[tuple[str, px.Robot, str, bool]]:
         "tiago.urdf": ("", False),
         "baxter.urdf": ("left_gripper_base", False),
         "fetch.urdf": ("gripper_link", False),
-        "double_pendulum.urdf": ("", True),
         "anymal.urdf": ("LF_FOOT", True),
         "romeo_laas_small.urdf": ("l_wrist", False),
         "icub.urdf": ("l_hand", False),

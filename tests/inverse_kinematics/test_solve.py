@@ -281,6 +281,13 @@ def test_weights_decide_between_targets_that_conflict() -> None:
     assert left[10.0][1] > left[0.1][1]
 
 
+def test_a_solved_try_is_taken_whatever_weighs_more() -> None:
+    robot = px.load("panda")
+    _, poses = reachable(robot, "panda_hand", (200,))
+    s = robot.inverse_kinematics({"panda_hand": poses}, weights={"panda_hand": (0.02, 1.0)}, seeds=64)
+    assert s.converged.mean() >= 0.99
+
+
 def test_every_distinct_solution_of_a_six_axis_arm() -> None:
     robot = px.load("ur5")
     q, pose = reachable(robot, "tool0", (), 3)

@@ -434,7 +434,8 @@ def program(problem: Problem, dtype: np.dtype, limit: int = 0) -> Program:
     state = {name: symbols(graph, name, ()).item() for name in starts}
     found = it.traced(settings[TOLERANCE] * SHARPER)
     square, solved = found.square, found.solved
-    better = graph.less(square, state["least"])
+    # What is solved is taken, even if the weighted residual of an earlier try was smaller.
+    better = graph.choose(solved, 1.0, graph.less(square, state["least"]))
     falls = graph.less(square, PROGRESS * state["reference"])
     waited = graph.choose(falls, 0.0, state["waited"] + 1.0)
     inside = state["inside"] + 1.0
