@@ -52,7 +52,7 @@ def test_a_file_of_poses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["--pose", "0 0 1", "--start", "1 2"], "q0 has shape"),
         (["--pose", "0 0 1", "-o", "found.txt"], "no .npz file"),
         (["--poses", "nowhere.npy"], "cannot read"),
-        ([], "required"),
+        ([], "got no pose"),
     ],
 )
 def test_bad_arguments_are_one_line(

@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_robot(parser)
     parser.add_argument("--frame", metavar="NAME", help="the frame that moves there (default: the last one)")
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--pose", metavar="NUMBERS", help="x y z, orientation free, or x y z and a rotation vector [m, rad]"
     )
@@ -44,16 +44,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print solutions; exit status 0."""
     robot = load_robot(args)
+    if args.pose is None and args.poses is None:
+        raise PhalanxError("got no pose; give one by --pose, or a file of them by --poses.")
     frame = args.frame or robot.frame_names[-1]
     if args.output and Path(args.output).suffix != ".npz":
         raise PhalanxError(
             f"--output: {shown(args.output)} is no .npz file; write one such as solutions.npz."
         )
-    given = _read(args.poses) if args.poses else _numbers(args.pose, "--pose")
+    given = _read(args.poses) if args.poses is not None else _numbers(args.pose, "--pose")
     start = None if args.start is None else _numbers(args.start, "--start")
     begun = time.perf_counter()
     s = robot.inverse_kinematics(
-        {frame: _target(given, "--poses" if args.poses else "--pose")},
+        {frame: _target(given, "--pose" if args.poses is None else "--poses")},
         start,
         seeds=args.seeds,
         tolerance=args.tolerance,
