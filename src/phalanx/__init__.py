@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import data
     from .backends.native.kernel import Kernel
     from .distributed import DistributedChain
+    from .inverse_kinematics import target
     from .io import convert
     from .io.visuals import visuals
     from .simulation import contact, control
