@@ -39,6 +39,7 @@ LAYERS = (
     "methods",
     "distributed",
     "tracing",
+    "inverse_kinematics",
     "simulation",
     "export",
     "data",
@@ -53,6 +54,7 @@ LAYERS = (
 ALLOWED: dict[tuple[str, str], str] = {
     ("robot/api.py", "backends"): "the types of kernels and of functions of JAX arrays, for checkers only",
     ("robot/api.py", "simulation"): "the type of simulations, for checkers only",
+    ("robot/api.py", "inverse_kinematics"): "the type of solutions, for checkers only",
     ("robot/api.py", "tracing"): "the type of own functions, for checkers only",
 }
 

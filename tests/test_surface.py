@@ -82,7 +82,7 @@ def test_help_gives_the_shape_of_every_input(function: str) -> None:
 TOP = """
     DistributedChain Kernel OwnFunction PhalanxError PhalanxWarning Robot RobotBuilder Simulation accuracy
     algorithms chain closed_form compare contact control convert cost data figures generators load machines
-    math papers recommend report robots schedule set_threads snake speedup tree visuals
+    math papers recommend report robots schedule set_threads snake speedup target tree visuals
 """
 OF_ROBOTS = """
     aba actuated armature attach bias_forces center_of_mass center_of_mass_acceleration
@@ -91,12 +91,13 @@ OF_ROBOTS = """
     description difference digest expand export fix forward_dynamics forward_dynamics_derivatives
     forward_kinematics frame frame_acceleration frame_names frame_pose frame_poses frame_velocity frames
     friction from_dh function gravity gravity_forces hvp inertial_parameters integrate inverse_dynamics
-    inverse_dynamics_derivatives is_coupled is_serial jacobian jacobian_time_derivative jax joint_names
-    joint_types jvp kernel kinematic_hessian kinetic_energy left_out limits link_masses link_names loops
-    mass_matrix mass_matrix_inverse merge mimics n_links name neutral normalize nq nv
-    operational_space_inertia parents potential_energy q_slices random_state regressor remove replace
-    reroot rnea save simulation spring_reference stiffness subtree to_dh to_urdf torch total_mass v_slices
-    vjp with_actuation with_configuration with_floating_base with_frame with_payload with_srdf wrenches
+    inverse_dynamics_derivatives inverse_kinematics inverse_kinematics_derivatives is_coupled is_serial
+    jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel kinematic_hessian
+    kinetic_energy left_out limits link_masses link_names loops mass_matrix mass_matrix_inverse merge
+    mimics n_links name neutral normalize nq nv operational_space_inertia parents potential_energy
+    q_slices random_state regressor remove replace reroot rnea save simulation spring_reference stiffness
+    subtree to_dh to_urdf torch total_mass track v_slices vjp with_actuation with_configuration
+    with_floating_base with_frame with_payload with_srdf wrenches
 """
 
 

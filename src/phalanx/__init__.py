@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import data
     from .backends.native.kernel import Kernel
     from .distributed import DistributedChain
+    from .inverse_kinematics import target
     from .io import convert
     from .io.visuals import visuals
     from .simulation import contact, control
@@ -68,6 +69,7 @@ __all__ = [
     "set_threads",
     "snake",
     "speedup",
+    "target",
     "tree",
     "visuals",
 ]
@@ -94,6 +96,7 @@ _LATER = {
     "report": ".studio.report",
     "schedule": ".study.schedule",
     "speedup": ".study.speedup",
+    "target": ".inverse_kinematics.target",
     "visuals": ".io.visuals",
 }
 

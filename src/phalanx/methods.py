@@ -237,6 +237,88 @@ def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
     return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
+def inverse_kinematics(
+    self: Robot,
+    targets: Any,
+    q0: Any = None,
+    *,
+    tolerance: float = 1e-6,
+    seeds: int = 32,
+    rng: Any = 0,
+    limits: bool = True,
+    rest: Any = None,
+    weights: Any = None,
+    position_only: bool = False,
+    iterations: int = 100,
+    threads: int | None = None,
+    cost: Any = None,
+    all: bool = False,
+) -> Any:
+    """`Robot.inverse_kinematics`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.solve", __package__)
+    return entry_point.inverse_kinematics(
+        self,
+        targets,
+        q0,
+        tolerance=tolerance,
+        seeds=seeds,
+        rng=rng,
+        limits=limits,
+        rest=rest,
+        weights=weights,
+        position_only=position_only,
+        iterations=iterations,
+        threads=threads,
+        cost=cost,
+        all=all,
+    )
+
+
+def track(
+    self: Robot,
+    targets: Any,
+    q0: Any,
+    *,
+    dt: float | None = None,
+    tolerance: float = 1e-6,
+    limits: bool = True,
+    weights: Any = None,
+    position_only: bool = False,
+    iterations: int = 100,
+    threads: int | None = None,
+) -> Any:
+    """`Robot.track`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.track", __package__)
+    return entry_point.track(
+        self,
+        targets,
+        q0,
+        dt=dt,
+        tolerance=tolerance,
+        limits=limits,
+        weights=weights,
+        position_only=position_only,
+        iterations=iterations,
+        threads=threads,
+    )
+
+
+def inverse_kinematics_derivatives(
+    self: Robot,
+    q: Any,
+    targets: Any,
+    *,
+    limits: bool = True,
+    position_only: bool = False,
+    threads: int | None = None,
+) -> Any:
+    """`Robot.inverse_kinematics_derivatives`, as `robot/api.py` declares it."""
+    entry_point = import_module(".inverse_kinematics.implicit_derivatives", __package__)
+    return entry_point.inverse_kinematics_derivatives(
+        self, q, targets, limits=limits, position_only=position_only, threads=threads
+    )
+
+
 def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
     """`Robot._formula`, as it is declared there; what it needs is imported now."""
     return import_module(".backends.native.formulas", __package__).formula(name, inputs, outputs, run)
@@ -255,7 +337,21 @@ def _attach() -> None:
     for alias, name in ALIASES.items():
         setattr(Robot, alias, getattr(Robot, name))
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
-    for entry_point in (frame_poses, function, simulation, export, jvp, vjp, hvp, kernel):
+    for entry_point in (
+        *(
+            frame_poses,
+            function,
+            inverse_kinematics,
+            inverse_kinematics_derivatives,
+            track,
+            simulation,
+            export,
+            jvp,
+            vjp,
+            hvp,
+            kernel,
+        ),
+    ):
         setattr(
             Robot, entry_point.__name__, as_declared(entry_point, getattr(EntryPoints, entry_point.__name__))
         )

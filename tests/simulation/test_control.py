@@ -47,6 +47,9 @@ LAWS: dict[str, tuple[Callable[[], Any], int | None]] = {
         lambda: px.control.impedance(TOOL, [20, 300], [3, 40], POSE, nullspace=(10.0, 2.0, np.zeros(7))),
         None,
     ),
+    "differential ik": (lambda: px.control.differential_ik(TOOL, 5.0, 20.0, POSE), None),
+    "differential ik of controls": (lambda: px.control.differential_ik(TOOL, 5.0, np.full(7, 20.0)), None),
+    "differential ik of a position": (lambda: px.control.differential_ik(TOOL, 5.0, 20.0, gravity=False), 3),
     "network": (lambda: px.control.network(WEIGHTS, BIASES), None),
     "network of relus": (lambda: px.control.network(WEIGHTS, BIASES, "relu", scale=np.arange(7.0)), None),
     "network that observes": (
@@ -175,6 +178,25 @@ def test_a_panda_under_impedance_control_reaches_its_pose() -> None:
     np.testing.assert_allclose(run[f"frame_pose:{TOOL}"][-1], target, atol=2e-3)
 
 
+def test_differential_ik_reaches_its_pose_within_the_limits() -> None:
+    robot = panda()
+    start = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])
+    goal = start + np.array([0.3, 0.2, -0.2, 0.3, 0.2, -0.1, 0.2])
+    target = robot.frame_pose(goal, TOOL)
+    law = px.control.differential_ik(TOOL, 4.0, 50.0, target)
+    run = robot.simulation(dt=1e-3, control=law).rollout(start, np.zeros(7), steps=4000, every=50)
+    assert np.abs(robot.frame_pose(run.q[-1], TOOL) - target).max() < 1e-4
+    far = target.copy()
+    far[:3, 3] = [2.0, 0.0, 2.0]  # out of reach
+    law = px.control.differential_ik(TOOL, 4.0, 50.0, far)
+    run = robot.simulation(dt=1e-3, control=law, limits=False).rollout(
+        start, np.zeros(7), steps=4000, every=50
+    )
+    assert (run.q > robot.limits.lower - 1e-2).all()
+    assert (run.q < robot.limits.upper + 1e-2).all()
+    assert np.abs(run.qd).max() < 1.05 * robot.limits.velocity.max()
+
+
 def test_gains_may_be_parameters_that_differ_in_a_batch() -> None:
     robot = panda()
     q, qd, _ = robot.random_state(3, rng=11)
@@ -228,6 +250,9 @@ def test_a_network_is_what_its_layers_say() -> None:
         (lambda c: c.pd(1.0, 2.0, target=np.zeros((2, 2))), r"target has shape \(2, 2\), expected \(nq,\)"),
         (lambda c: c.pd(1.0, 2.0, gravity=1), r"gravity is 1, expected True or False"),
         (lambda c: c.computed_torque(1.0, np.inf), r"computed_torque: kd is inf"),
+        (lambda c: c.differential_ik(3, 1.0, 1.0), r"frame is 3, expected the name of a frame"),
+        (lambda c: c.differential_ik(TOOL, 0.0, 1.0), r"rate is 0.0, expected a positive number"),
+        (lambda c: c.differential_ik(TOOL, 1.0, 1.0, 2 * np.eye(4)), r"differential_ik: the first three"),
         (lambda c: c.impedance(3, 1.0, 1.0), r"frame is 3, expected the name of a frame"),
         (
             lambda c: c.impedance(TOOL, [1, 1], [1, 1], np.eye(3)),

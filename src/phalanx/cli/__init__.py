@@ -29,6 +29,7 @@ COMMANDS = {
     "schedule": "place an algorithm on the processors of a machine",
     "speedup": "say how many processors are worth it for one state, predicted and measured",
     "papers": "recompute the tables, formulas and claims of the papers behind the algorithms",
+    "ik": "find configurations whose frame is at a pose, or at each pose of a file",
     "simulate": "simulate a robot in time and tell how it moved",
     "run": "compute functions for every frame of a recording",
     "studio": "open a page with the robot in 3D, its dynamics and its schedules",

@@ -28,6 +28,7 @@ from ..backends.native.kernel import Kernel
 from ..dispatch import is_native, resolve
 from ..errors import PhalanxError, nearest, shown
 from ..files import path_text, write_files
+from ..inverse_kinematics.iteration import BOUND, exported
 from ..languages.codegen import Routine
 from ..languages.dialects import Dialect
 from ..languages.names import identifier, taken
@@ -56,6 +57,7 @@ FORMATS = {
     ".wasm": "wasm",
     ".v": "verilog",
 }
+SOLVER = "inverse_kinematics"
 _VALUE = "value"  # the pseudo input that requests a derivative's own function as well
 
 
@@ -79,7 +81,7 @@ def requested(
     if functions is None:
         functions = default_functions(checked.suffix)
     kind = float_type(dtype, "export")
-    return Request(robot, entries(robot, functions), checked, kind, target, dict(options))
+    return Request(robot, entries(robot, functions, kind), checked, kind, target, dict(options))
 
 
 def default_functions(suffix: str) -> tuple[str, ...]:
@@ -202,7 +204,7 @@ class Request:
 # ------------------------------------------------------------------- functions by name
 
 
-def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
+def entries(robot: Robot, functions: Any, dtype: Any = np.float64) -> list[ExportEntry]:
     """The functions to export, from names, kernels and simulations or a mapping from names to them."""
     if isinstance(functions, (str, Kernel, OwnFunction, Simulation)) or callable(functions):
         functions = (functions,)
@@ -211,7 +213,7 @@ def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
             f"export: functions is {shown(functions)}, expected names such as inverse_dynamics."
         )
     named = functions.items() if isinstance(functions, Mapping) else ((None, each) for each in functions)
-    made = [_entry(robot, wanted, name) for name, wanted in named]
+    made = [_entry(robot, wanted, name, dtype) for name, wanted in named]
     if not made:
         raise PhalanxError("export: functions is empty, expected at least one such as inverse_dynamics.")
     names = [each.name for each in made]
@@ -228,7 +230,7 @@ def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
     return made
 
 
-def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
+def _entry(robot: Robot, wanted: Any, name: Any, dtype: Any) -> ExportEntry:
     if name is not None and (not isinstance(name, str) or identifier(name, reserved=False) != name):
         raise PhalanxError(f"export: the name {shown(name)} is no identifier; use letters, digits and _.")
     if isinstance(wanted, Simulation):
@@ -241,6 +243,8 @@ def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
         spec = FunctionSpec.parse(wanted)
         own = robot.function(spec.function)
         made = _own(getattr(own, spec.derivative) if spec.derivative else own)
+    elif isinstance(wanted, str) and FunctionSpec.parse(wanted).function == SOLVER:
+        made = _solver(robot, wanted, dtype)
     elif isinstance(wanted, str):
         made = entry_of(*_named(robot, wanted))
     elif callable(wanted):
@@ -325,6 +329,28 @@ def _own(function: OwnFunction) -> ExportEntry:
         digest=digest,
         differentiable=partial(of_trace, function._trace),
     )
+
+
+def _solver(robot: Robot, text: str, dtype: Any) -> ExportEntry:
+    """Inverse kinematics of the pose of a frame, to be exported."""
+    spec = FunctionSpec.parse(text)
+    if not spec.frame or spec.derivative or spec.optional:
+        raise PhalanxError(
+            f'export: {text} is of the pose of a frame; write "{SOLVER}:{robot.frame_names[-1]}".'
+        )
+    program = exported(robot, spec.frame, np.dtype(dtype))
+    inputs = {buffer.name: program.shapes[buffer.name] for buffer in program.inputs}
+    outputs = {buffer.name: program.shapes[buffer.name] for buffer in program.outputs}
+    name = identifier(f"{SOLVER}_{spec.frame}", reserved=False)
+    title = (
+        f"{SOLVER} of the pose of frame {spec.frame}: settings are the tolerance (rad and m), the number of "
+        "tries, the most iterations of one, and which start is tried first after the given one; facts are "
+        f"whether it is solved, the iterations of all tries, at most {BOUND}, and how far the target is from "
+        "a rigid motion"
+    )
+    digest = hashlib.sha256(str(program).encode()).hexdigest()
+    form = f"a loop of at most {BOUND} iterations"
+    return ExportEntry(name, title, robot, inputs, outputs, lambda _: program, form, digest=digest)
 
 
 def _step(sim: Simulation) -> ExportEntry:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from numpy.random import Generator
+
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 from . import results
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native.kernel import FunctionKernel, Kernel
     from ..backends.torch.functions import TorchFunctions
+    from ..inverse_kinematics.solve import Solutions
     from ..simulation.simulation import Simulation
     from ..tracing.function import OwnFunction
 
@@ -72,6 +75,63 @@ class EntryPoints:
         What it returns is called as `f` is, without the robot, on any batch shape; see `OwnFunction`.
         """
 
+    def inverse_kinematics(
+        self, targets: Mapping[str, Any], q0: ArrayLike | None = None,
+        *, tolerance: float = 1e-6, seeds: int = 32, rng: int | Generator = 0, limits: bool = True,
+        rest: ArrayLike | None = None, weights: Mapping[str, float | tuple[float, float]] | None = None,
+        position_only: bool = False, iterations: int = 100, threads: int | None = None,
+        cost: Callable[..., Any] | None = None, all: bool = False,
+    ) -> Solutions:
+        """Configurations whose frames reach their targets: `s.q` (…, nq), `s.converged`, `s.error`.
+
+        - `targets`: poses (…, 4, 4) or positions (…, 3) in the base by the names of frames, and of
+          "center_of_mass"; or what `px.target` makes, also several of a frame in a list.
+        - `q0` (…, nq): where to start; the solution is near it if there is one. Without it, starts are the
+          same for all targets.
+        - `tolerance` [rad and m]: that of each turn and distance. `seeds`: tries, each from another start in
+          the limits, `iterations`: the most that one takes. `rng`: a seed or a generator, for other starts.
+        - `limits`: whether q stays in `robot.limits`, to the last bit.
+        - `rest` (…, nq): of the solutions that are connected, that nearest to a posture; `cost`: a function
+          `cost(q, robot)` in NumPy that is to be small instead.
+        - `weights`: of a target, or of its turns and of its distances, where not all can be reached. What has
+          weight zero is free.
+        - `position_only`: of poses, whether orientations are free.
+        - `all`: whether `s.all` (…, m, nq) shall be the distinct solutions that the tries find, then NaN.
+
+        Targets and q0 may be batches of any shape, float64 or float32. What is not reached has `converged`
+        False, the nearest configuration found and its error; `iterations` are those of all tries. A result
+        depends on its own target and start alone, to the last bit.
+        """
+
+    def track(
+        self, targets: Mapping[str, Any], q0: ArrayLike,
+        *, dt: float | None = None, tolerance: float = 1e-6, limits: bool = True,
+        weights: Mapping[str, float | tuple[float, float]] | None = None, position_only: bool = False,
+        iterations: int = 100, threads: int | None = None,
+    ) -> Solutions:
+        """Configurations that follow paths of targets: `s.q` (…, T, nq), each from the one before.
+
+        - `targets`: as those of `inverse_kinematics`, with an axis of T moments: poses (…, T, 4, 4).
+        - `q0` (…, nq): where it starts, before the first moment.
+        - `dt`: seconds between moments; then no joint moves faster than its velocity limit, and where that is
+          too slow, `s.converged` is False and q the nearest configuration in reach.
+
+        The other options are those of `inverse_kinematics`; there is one try for each moment.
+        """
+
+    def inverse_kinematics_derivatives(
+        self, q: ArrayLike, targets: Mapping[str, Any],
+        *, limits: bool = True, position_only: bool = False, threads: int | None = None,
+    ) -> dict[str, Array]:
+        """How solutions change with their targets, by the implicit function theorem: an array for each name.
+
+        - `q` (…, nq): solutions for the `targets`, as `inverse_kinematics` finds them.
+
+        Of a pose (…, nv, 6): rates of q for a motion [angular; linear] of the target along the axes of the
+        base; of others (…, nv, 3), for a change of their numbers. Of all rates that follow the targets, those
+        of least length; coordinates at a limit stay, unless `limits` is False.
+        """
+
     def simulation(
         self, dt: float = 1e-3,
         *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",
@@ -105,8 +165,9 @@ class EntryPoints:
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
           .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).
         - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
-          "forward_dynamics+external"; kernels; what `robot.function` returns, and derivatives of it;
-          simulations, of which it is the step; or a mapping from the names they shall have to any of these.
+          "forward_dynamics+external", "inverse_kinematics:FRAME"; kernels; what `robot.function` returns, and
+          derivatives of it; simulations, of which it is the step; or a mapping from the names they shall
+          have to any of these.
           Default: "inverse_dynamics" and, but for .v, "forward_dynamics".
         - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80",
           the FPGA whose cells Yosys shall count for .v: "xilinx", "ecp5" or "generic".

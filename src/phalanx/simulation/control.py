@@ -20,9 +20,10 @@ import numpy as np
 
 from ..arrays import is_masked_array, real_numbers, refuse_masks
 from ..errors import PhalanxError, listing, nearest, shown
+from ..tracing.math import damped_solve
 from ..typing import ArrayLike
 
-__all__ = ["Law", "computed_torque", "impedance", "network", "pd"]
+__all__ = ["Law", "computed_torque", "differential_ik", "impedance", "network", "pd"]
 
 _SMALLEST = 1e-30  # of a squared sine, so that its root has a slope
 _DAMPED = 1e-12  # of the trace of J M⁻¹ Jᵀ, added to its diagonal
@@ -111,6 +112,39 @@ def impedance(
         )
     own = [gain_of(x, f"{where}: {name}") for x, name in ((stiffness, "stiffness"), (damping, "damping"))]
     return _Impedance(frame, own[0], own[1], goal, switch(gravity), posture)
+
+
+def differential_ik(
+    frame: str,
+    rate: float,
+    kd: Gain,
+    target: ArrayLike | None = None,
+    *,
+    damping: float = 1e-3,
+    gravity: bool = True,
+) -> Law:
+    """Differential inverse kinematics: joint rates that lead a frame to a pose, followed by dampers.
+
+    The rates are damped least squares of J qd_d = rate e, within the robot's velocity limits; coordinates
+    approach their limits no faster than by `rate` times what is left. Forces are kd (qd_d - qd), with
+    those of gravity added.
+
+    - `rate` [1/s]: by how much of it the error falls in a second. `kd`: gains as those of `pd`.
+    - `target` (4, 4): the pose. Without, u is the position and a quaternion xyzw (7,), or the position alone
+      (3,) with `robot.simulation(controls=3)`.
+    - `damping`: of the squares of rates against those of the error, so that no singularity makes them large.
+    """
+    where = "differential_ik"
+    if not isinstance(frame, str):
+        raise PhalanxError(f'{where}: frame is {shown(frame)}, expected the name of a frame, as "tool".')
+    numbers = []
+    for name, value in (("rate", rate), ("damping", damping)):
+        found = finite(value, f"{where}: {name}")
+        if found.shape or found <= 0.0:
+            raise PhalanxError(f"{where}: {name} is {shown(value)}, expected a positive number.")
+        numbers.append(float(found))
+    goal = None if target is None else pose_of(target, where)
+    return _DifferentialIK(frame, numbers[0], gain_of(kd, f"{where}: kd"), goal, numbers[1], switch(gravity))
 
 
 def network(
@@ -240,7 +274,7 @@ class _Impedance(_NamedLaw):
 
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
         gains = [of_pose(given(g, parameters)) for g in (self.stiffness, self.damping)]
-        error, rows = self._error(robot.frame_pose(q, self.frame), u, robot)
+        error, rows = _to_target(self.kind, self.target, robot.frame_pose(q, self.frame), u, robot)
         jacobian = robot.jacobian(q, self.frame)[..., rows, :]
         stiffness, damping = (g[..., rows, rows] for g in gains)
         wrench = _times(stiffness, error) - _times(damping, _times(jacobian, qd))
@@ -252,19 +286,37 @@ class _Impedance(_NamedLaw):
             tau = tau + _in_null_space(jacobian, robot.mass_matrix_inverse(q), pull)
         return tau
 
-    def _error(self, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
-        """What is left to the target, and which rows of [angular; linear] it has."""
-        if self.target is not None:
-            return _left(pose, self.target[:3, :3], self.target[:3, 3]), slice(0, 6)
-        count = np.shape(u)[-1] if np.ndim(u) else 0
-        if count == 3:
-            return u - pose[..., :3, 3], slice(3, 6)
-        if count != 7:
-            raise PhalanxError(
-                f"impedance: there are {count} controls, expected 7 (position, quaternion xyzw) or 3 "
-                f'(position) for robot "{robot.name}"; pass controls=… to robot.simulation, or a target.'
-            )
-        return _left(pose, _rotation(u[..., 3:]), u[..., :3]), slice(0, 6)
+
+@dataclass(frozen=True, eq=False)
+class _DifferentialIK(_NamedLaw):
+    """Joint rates that lead a frame to a pose."""
+
+    kind = "differential_ik"
+
+    frame: str
+    rate: float
+    kd: Any
+    target: np.ndarray | None
+    damping: float
+    gravity: bool
+
+    def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
+        return _named((self.kd,), (int(robot.nv),))
+
+    def controls(self, robot: Any) -> int:
+        return 0 if self.target is not None else 7
+
+    def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
+        kd = of_joints(given(self.kd, parameters), robot, self.kind)
+        error, rows = _to_target(self.kind, self.target, robot.frame_pose(q, self.frame), u, robot)
+        jacobian = robot.jacobian(q, self.frame)[..., rows, :]
+        wanted = damped_solve(jacobian, self.rate * error[..., None], self.damping)[..., 0]
+        coordinates, lower, upper, most = _room(robot)
+        at = q[..., coordinates]
+        wanted = np.maximum(wanted, np.maximum(-most, self.rate * (lower - at)))
+        wanted = np.minimum(wanted, np.minimum(most, self.rate * (upper - at)))
+        tau = kd * (wanted - qd)
+        return tau + robot.gravity_forces(q) if self.gravity else tau
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +358,35 @@ class _Network(_NamedLaw):
 
 
 # ------------------------------------------------------------------- poses
+
+_FAR = 1e9  # a limit where there is none
+
+
+def _room(robot: Any) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
+    """For each degree of freedom a coordinate, its limits, and the largest rate."""
+    coordinates = [0] * int(robot.nv)
+    lower, upper = (np.full(int(robot.nv), sign * _FAR) for sign in (-1.0, 1.0))
+    for c in robot._coordinates:
+        if c.kind.quaternion is None:
+            coordinates[c.v] = range(c.q.start, c.q.stop)
+            lower[c.v] = np.maximum(robot.limits.lower[c.q], -_FAR)
+            upper[c.v] = np.minimum(robot.limits.upper[c.q], _FAR)
+    return coordinates, lower, upper, np.minimum(robot.limits.velocity, _FAR)
+
+
+def _to_target(kind: str, target: np.ndarray | None, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
+    """What is left to the target, and which rows of [angular; linear] it has."""
+    if target is not None:
+        return _left(pose, target[:3, :3], target[:3, 3]), slice(0, 6)
+    count = np.shape(u)[-1] if np.ndim(u) else 0
+    if count == 3:
+        return u - pose[..., :3, 3], slice(3, 6)
+    if count != 7:
+        raise PhalanxError(
+            f"{kind}: there are {count} controls, expected 7 (position, quaternion xyzw) or 3 "
+            f'(position) for robot "{robot.name}"; pass controls=… to robot.simulation, or a target.'
+        )
+    return _left(pose, _rotation(u[..., 3:]), u[..., :3]), slice(0, 6)
 
 
 def _left(pose: Any, rotation: Any, position: Any) -> Any:
@@ -437,13 +518,13 @@ def target_of(value: ArrayLike | None, where: str) -> np.ndarray | None:
     return found
 
 
-def pose_of(value: ArrayLike) -> np.ndarray:
-    found = finite(value, "impedance: target")
+def pose_of(value: ArrayLike, where: str = "impedance") -> np.ndarray:
+    found = finite(value, f"{where}: target")
     if found.shape != (4, 4):
-        raise PhalanxError(f"impedance: target has shape {found.shape}, expected a pose (4, 4).")
+        raise PhalanxError(f"{where}: target has shape {found.shape}, expected a pose (4, 4).")
     rotation = found[:3, :3]
     if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0.0:
-        raise PhalanxError("impedance: the first three rows and columns of target are no rotation.")
+        raise PhalanxError(f"{where}: the first three rows and columns of target are no rotation.")
     return found
 
 

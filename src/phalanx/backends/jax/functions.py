@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 import jax
@@ -74,6 +75,16 @@ class JaxFunctions(ArrayFunctions[ArrayLike, jax.Array]):
         compiled Jacobians, by q with respect to its nq coordinates.
         """
         return in_jax(f if hasattr(f, "_trace") else self.robot.function(f, **sizes))
+
+    def inverse_kinematics(self, targets: Mapping[str, Any], q0: Any = None, **options: Any) -> Any:
+        """`robot.inverse_kinematics` of JAX arrays, safe under `jit`, `vmap` and derivatives; on the host.
+
+        Derivatives of `s.q` by the targets come from the implicit function theorem, first ones, zero where a
+        target was not reached. The step of least length is taken where a target leaves motions free, and what
+        is at a limit stays there.
+        """
+        frameworks = import_module("phalanx.inverse_kinematics.frameworks")
+        return frameworks.in_jax(self.robot, targets, q0, options)
 
     def checked(self, function: str, inputs: tuple[Any, ...]) -> tuple[Call, list[Any], Any]:
         """The call with algorithm "auto", its inputs as JAX arrays of one dtype, and that dtype."""

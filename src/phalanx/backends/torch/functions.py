@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,15 @@ class TorchFunctions(ArrayFunctions[torch.Tensor, torch.Tensor]):
         Gradients of all orders, in both modes; the gradient with respect to q is that of its nq coordinates.
         """
         return in_torch(f if hasattr(f, "_trace") else self.robot.function(f, **sizes))
+
+    def inverse_kinematics(self, targets: Mapping[str, Any], q0: Any = None, **options: Any) -> Any:
+        """`robot.inverse_kinematics` of tensors; `s.q` has gradients with respect to the targets.
+
+        By the implicit function theorem, first derivatives, zero where a target was not reached. The step of
+        least length is taken where a target leaves motions free, and what is at a limit stays there.
+        """
+        frameworks = import_module("phalanx.inverse_kinematics.frameworks")
+        return frameworks.in_torch(self.robot, targets, q0, options)
 
     def evaluate(
         self,
