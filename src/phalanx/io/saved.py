@@ -14,6 +14,7 @@ from ..errors import PhalanxError
 from ..robot.description import (
     IDENTITY,
     PER_COORDINATE,
+    Constraint,
     Description,
     FixedFrame,
     Joint,
@@ -32,8 +33,9 @@ _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
 _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(LoopClosure))
-_LISTS = ("links", "joints", "frames", "loops")
-_OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
+_CONSTRAINT = tuple(f.name for f in fields(Constraint))
+_LISTS = ("links", "joints", "frames", "loops", "constraints")
+_OPTIONAL = ("frames", "loops", "constraints")  # absent where there are none, so that older versions read the file
 
 
 def write_description(description: Description) -> str:
@@ -81,6 +83,9 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
             for frame in _some(top, "frames", "frame", _FRAME)
         ),
         loops=tuple(_loop(loop) for loop in _some(top, "loops", "loop", _LOOP)),
+        constraints=tuple(
+            _constraint(each) for each in _some(top, "constraints", "constraint", _CONSTRAINT)
+        ),
         source=source,
     )
 
@@ -91,7 +96,7 @@ def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Field
     return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
 
 
-def _plain_item(item: Link | Joint | FixedFrame | LoopClosure) -> dict[str, Any]:
+def _plain_item(item: Link | Joint | FixedFrame | LoopClosure | Constraint) -> dict[str, Any]:
     """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
@@ -154,6 +159,24 @@ def _loop(loop: Fields) -> LoopClosure:
         axis=loop.triple("axis", LoopClosure.axis),
         axis2=loop.triple("axis2", LoopClosure.axis2),
         pitch=loop.number("pitch", LoopClosure.pitch),
+    )
+
+
+def _constraint(each: Fields) -> Constraint:
+    return Constraint(
+        each.text("name"),
+        each.text("kind"),
+        first=each.text("first", ""),
+        second=each.text("second", ""),
+        first_pose=_pose(each, "first_pose"),
+        second_pose=_pose(each, "second_pose"),
+        joints=each.texts("joints"),
+        factors=each.numbers("factors", None, ()),
+        offset=each.number("offset", 0.0),
+        drivers=each.texts("drivers"),
+        driver_factors=each.numbers("driver_factors", None, ()),
+        driver_offset=each.number("driver_offset", 0.0),
+        polynomial=each.numbers("polynomial", None, ()),
     )
 
 

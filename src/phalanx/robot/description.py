@@ -170,6 +170,36 @@ class LoopClosure:
 
 
 @dataclass(frozen=True)
+class Constraint:
+    """What robots shall keep at zero; `px.constraint` makes them.
+
+    A "point" (3 rows), "weld" (6) or "axis" (5, a hinge about z) holds a frame on `first`, with the pose
+    `first_pose` there, at one on `second`; without a name that is the world. A "coupling" or "tendon" (1 row)
+    is sum(factors q[joints]) + offset = P(sum(driver_factors q[drivers]) + driver_offset), where P has the
+    coefficients `polynomial`, the constant one first.
+    """
+
+    name: str
+    kind: str
+    first: str = ""
+    second: str = ""
+    first_pose: Pose = IDENTITY
+    second_pose: Pose = IDENTITY
+    joints: tuple[str, ...] = ()
+    factors: tuple[float, ...] = ()
+    offset: float = 0.0
+    drivers: tuple[str, ...] = ()
+    driver_factors: tuple[float, ...] = ()
+    driver_offset: float = 0.0
+    polynomial: tuple[float, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many numbers it holds at zero."""
+        return {"point": 3, "weld": 6, "axis": 5}.get(self.kind, 1)
+
+
+@dataclass(frozen=True)
 class Description:
     """Links and joints in file order, with gravity in the base frame of the file."""
 
@@ -182,6 +212,7 @@ class Description:
     coupled: bool = True  # mimic joints follow their driver
     frames: tuple[FixedFrame, ...] = ()  # beside those of the links
     loops: tuple[LoopClosure, ...] = ()
+    constraints: tuple[Constraint, ...] = ()  # beside those of loops
     source: str = field(default="", compare=False)  # file for messages
     left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 actuators", "1 keyframe"
 

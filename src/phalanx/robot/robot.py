@@ -24,11 +24,12 @@ from ..errors import PhalanxError, nearest, printable, shown, warn
 from ..files import write_text
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
 from ..typing import Path as PathLike
-from . import changes, configurations, formulas
+from . import changes, configurations, constraint, formulas
 from .api import EntryPoints
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
-from .description import Description, LoopClosure, Mimic
+from .constrained import ConstrainedFunctions
+from .description import Constraint, Description, LoopClosure, Mimic
 from .dh.frames import require_chain
 from .dh.table import DHTable, table_of
 from .functions import Functions
@@ -45,7 +46,7 @@ class FileFormats(NamedTuple):
     urdf_of: Callable[[Description, Mapping[str, Mimic]], tuple[str, list[str]]]  # and what URDF cannot hold
 
 
-class Robot(Functions, EntryPoints):
+class Robot(Functions, ConstrainedFunctions, EntryPoints):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
     Safe to share between threads; pickles and copies by its description. `description` has its links and
@@ -187,8 +188,19 @@ class Robot(Functions, EntryPoints):
 
     @property
     def loops(self) -> tuple[LoopClosure, ...]:
-        """The joints of the file that close loops; the dynamics leave them out."""
+        """The joints of the file that close loops; `constraints` has them as constraints."""
         return self.description.loops
+
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What `constrained_dynamics` and its relatives hold: those of the file's loops, then others.
+
+        `forward_dynamics` and the other functions of the tree know nothing of them.
+        """
+        made = constraint.constraints_of(self.description)
+        for c in made:
+            constraint.check(self, c, f'robot "{self.name}"')
+        return made
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -252,7 +264,8 @@ class Robot(Functions, EntryPoints):
         name, shape = printable(self.name), "chain" if self.is_serial else "tree"
         more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
         more += ["1 joint follows another"] if len(self.mimics) == 1 else []
-        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        count = len(constraint.constraints_of(self.description))
+        more += [f"{count} constraint{'s' * (count > 1)}"] if count else []
         facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
         return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
 
@@ -365,6 +378,10 @@ class Robot(Functions, EntryPoints):
         robot = _rebuild(new)
         judge_inertias(body, strict=False, remedy="check mass, com and inertia")  # `_rebuild` is silent
         return robot
+
+    def with_constraint(self, *constraints: Constraint) -> Robot:
+        """The robot with one more constraint, or several: `px.constraint.point`, `weld`, `axis` and others."""
+        return _rebuild(constraint.with_constraints(self, constraints))
 
     # ------------------------------------------------------------------- configurations
 

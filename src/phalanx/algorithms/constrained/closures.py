@@ -193,10 +193,10 @@ class Seen:
         U, W = X @ U, X @ W
         return (Vd - W + motion_cross(V, U))[rows]
 
-    def velocity(self, closure: PlacedClosure) -> Array:
-        """The velocity (k,) of frame a against frame b that shall be zero: J qd."""
-        J = self.jacobian(closure)
-        return dot(J, self.qd)
+    def error(self, closure: PlacedClosure) -> tuple[Array, Array]:
+        """(R, r): the rotation of frame a against frame b, and the way from the origin of b to it, in a."""
+        a, b = self.pose(closure.a), self.pose(closure.b)
+        return b.E @ transpose(a.E), matvec(a.E, a.r - b.r)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...robot.model import Model
-from ...spatial import Array, dot
+from ...spatial import Array, dot, transpose
 from ...sweeps.verbs import eliminate, substitute_inward, substitute_outward
 from ..banded.semidefinite import SemidefiniteFactor, factor_semidefinite, solve_semidefinite
 from ..inertia.crba import crba
@@ -37,7 +37,7 @@ class Factored:
 
     def solved(self, b: Array) -> Array:
         """x (m,) with (J M^-1 J^T + damping) x = b."""
-        return _array(solve_semidefinite(self.delassus, [b[k] for k in range(len(b))]), b)
+        return as_array(solve_semidefinite(self.delassus, [b[k] for k in range(len(b))]), b)
 
     def inward(self, tau: Array) -> Array:
         """L^-T tau."""
@@ -51,7 +51,8 @@ class Factored:
         return substitute_outward(self.L, y)
 
 
-def _array(entries: Sequence[Any], like: Array) -> Array:
+def as_array(entries: Sequence[Any], like: Array) -> Array:
+    """Scalars as an array like another one."""
     made = like * 0.0
     for k, x in enumerate(entries):
         made[k] = x
@@ -126,3 +127,11 @@ def impulse_dynamics(
     return qd + factored.accelerations(qd * 0.0, impulses), impulses
 
 
+
+
+def least_step(J: Array, error: Array, moves: Array) -> Array:
+    """The least dq (nv,) of joints that may move (one, else zero) with J dq = -error as far as they can."""
+    free = J * moves
+    factored = factor_semidefinite(free @ transpose(free))
+    x = as_array(solve_semidefinite(factored, list(-error)), error)
+    return transpose(free) @ x
