@@ -21,7 +21,7 @@ from .backends.base import memo_key, module_of
 from .backends.fastpath import AUTO, VALUED, entry_of, knows, method_of, recall, remember
 from .backends.signatures import ROBOT, Parameters, declare
 from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
-from .errors import PhalanxError
+from .errors import PhalanxError, closest
 from .products import hvp, jvp, vjp
 from .program.task import Call
 from .robot.api import EntryPoints
@@ -262,7 +262,12 @@ def _constrained(name: str) -> Any:
 
     def method(self: Robot, *given: Any, **options: Any) -> Any:
         if len(given) != len(inputs) or not options.keys() <= known.parameters.keys():
-            bound = known.bind(self, *given, **options).arguments
+            try:
+                bound = known.bind(self, *given, **options).arguments
+            except TypeError as error:
+                near = [closest(o, list(known.parameters)) for o in options if o not in known.parameters]
+                hint = f". Did you mean '{near[0]}'?" if near and near[0] else ""
+                raise TypeError(f"Robot.{name}() {error}{hint}") from None
             given = tuple(bound[each] for each in inputs)
             options = {n: x for n, x in bound.items() if n not in ("self", *inputs)}
         if not made:

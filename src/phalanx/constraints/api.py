@@ -21,14 +21,17 @@ def call(robot: Robot, name: str, inputs: tuple[Any, ...], options: dict[str, An
     """A function of `CONSTRAINED` for arrays of any batch shape."""
     out, threads = options.pop("out", None), options.pop("threads", None)
     named = {n: options.pop(n, None) for n in CONSTRAINED[name][1]}
-    given = {n: x for n, x in named.items() if x is not None and not (_SCALAR.get(n) and _is_zero(x))}
+    given = {n: x for n, x in named.items() if x is not None and not (n in _SCALAR and _is_zero(x))}
     if isinstance(given.get("external"), Mapping):
-        given["external"] = robot._wrenches(given["external"])
+        given["external"] = robot.wrenches(given["external"])
+    for n in _SCALAR & given.keys():
+        if isinstance(given[n], (int, float)) and getattr(inputs[0], "dtype", None) == np.float32:
+            given[n] = np.float32(given[n])
     f = function_of(robot, name, options, tuple(given))
     return f(*inputs, **given, out=out, threads=threads)
 
 
-_SCALAR = {"damping": True, "restitution": True}
+_SCALAR = {"damping", "restitution"}
 
 
 def _is_zero(x: Any) -> bool:

@@ -40,9 +40,9 @@ def close_loops(
     batch = start.shape[:-1]
     states = np.array(start, dtype=np.float64).reshape(prod(batch), robot.nq)
     dq, error = (np.asarray(x, dtype=np.float64) for x in step(states, threads=threads))
-    size = _size(error)
+    size = _size(error)  # its norm, which the steps make smaller
     best, idle = size.copy(), np.zeros(len(states), dtype=int)
-    active = np.flatnonzero(size > tolerance)
+    active = np.flatnonzero(_largest(error) > tolerance)
     for _ in range(iterations):
         if not len(active):
             break
@@ -55,7 +55,6 @@ def close_loops(
             tried = robot.integrate(states[rows], own[todo] * shorter[todo, None])
             new_dq, new_error = step(tried, threads=threads)
             new_size = _size(new_error)
-            # Far from closed, an error may grow on the way; it is followed once a step is short.
             better = new_size < size[rows] * (1.0 - 1e-4 * shorter[todo])
             at = rows[better]
             states[at], dq[at], error[at], size[at] = (
@@ -70,16 +69,24 @@ def close_loops(
         idle[progress], best[progress] = 0, size[progress]
         stuck = np.zeros(len(states), dtype=bool)
         stuck[active[todo]] = True
-        active = active[(size[active] > tolerance) & ~stuck[active] & (idle[active] < _STALLED)]
+        active = active[(_largest(error[active]) > tolerance) & ~stuck[active] & (idle[active] < _STALLED)]
     owner = np.repeat(np.arange(len(constraints)), [c.rows for c in constraints])
     names = [c.name for c in robot.constraints]
     order = np.array([names.index(c.name) for c in constraints])
     worst = order[owner[np.argmax(np.abs(error), axis=-1)]].reshape(batch)
     made = states.reshape(start.shape).astype(start.dtype if start.dtype == np.float32 else np.float64)
-    return ClosedLoops(made, (size <= tolerance).reshape(batch)[()], size.reshape(batch)[()], worst[()])
+    left = _largest(error).reshape(batch)
+    return ClosedLoops(made, (left <= tolerance)[()], left[()], worst[()])
 
 
 def _size(error: np.ndarray) -> np.ndarray:
+    total = error[:, 0] ** 2
+    for k in range(1, error.shape[1]):  # in the order of the rows, whatever the batch
+        total = total + error[:, k] ** 2
+    return np.sqrt(total)
+
+
+def _largest(error: np.ndarray) -> np.ndarray:
     return np.abs(error).max(axis=-1)
 
 

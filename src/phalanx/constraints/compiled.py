@@ -69,7 +69,7 @@ def compiled(robot: Robot, specification: Specification) -> OwnFunction:
 
 
 def _made(robot: Robot, spec: Specification) -> OwnFunction:
-    f = spec.function
+    f = "close_loops" if spec.function == "closing_step" else spec.function
     if not spec.rows:
         raise PhalanxError(
             f'{f}: robot "{robot.name}" has no constraints and the call no contacts; pass contacts=, or add some '

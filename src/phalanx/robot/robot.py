@@ -197,10 +197,9 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
 
         `forward_dynamics` and the other functions of the tree know nothing of them.
         """
-        made = constraint.constraints_of(self.description)
-        for c in made:
+        for c in self.description.constraints:
             constraint.check(self, c, f'robot "{self.name}"')
-        return made
+        return constraint.constraints_of(self.description)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from phalanx.io.ignored import counted, leaving_out, named
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
-from phalanx.io.mjcf.equalities import read_equalities
+from phalanx.io.mjcf.equalities import read_equalities, softened
 from phalanx.io.mjcf.tree import (
     TYPES,
     MujocoNames,
@@ -37,7 +37,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
     model, sensors = compiled(given, source)
     names = MujocoNames.of(model)
     links, joints = read_tree(model, names)
-    joints, loops, others = read_equalities(model, names, joints)
+    joints, loops, constraints, others = read_equalities(model, names, joints)
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
     described = Description(
         names.model,
@@ -46,6 +46,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
         gravity,
         frames=tuple(read_sites(model, names, links)),
         loops=tuple(loops),
+        constraints=tuple(constraints),
         source=source,
     )
     bounded = len(model.actuator_trntype) > 0 and any(joint.effort for joint in joints)
@@ -76,6 +77,11 @@ def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bo
     idle = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
     return [
         *named("equality constraint", names=others),
+        *counted(
+            "soft equality constraint (solref, solimp), held exactly",
+            "soft equality constraints (solref, solimp), held exactly",
+            count=softened(model),
+        ),
         *counted("actuator", count=len(model.actuator_trntype), note=_EFFORT if bounded else ""),
         *counted("keyframe", count=model.nkey),
         *counted("sensor", count=sensors),
