@@ -39,6 +39,7 @@ LAYERS = (
     "methods",
     "distributed",
     "tracing",
+    "constraints",
     "simulation",
     "export",
     "data",

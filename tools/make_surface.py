@@ -296,7 +296,7 @@ KERNEL = '''    @overload
     ) -> FunctionKernel[Array]: ...
 
     @overload
-    def kernel(
+    def kernel(  # type: ignore[overload-overlap]
         self, function: _Constrained, algorithm: Literal["auto"] = "auto", dtype: FloatType = "float64",
         *, contacts: Contacts = (),
     ) -> OwnFunction: ...

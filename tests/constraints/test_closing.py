@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.constrained import four_bar, ring
 
 import phalanx as px
+from reference.constrained import four_bar, ring
 
 START = np.array([[-1.0, 1.0, 1.2], [1.0, -1.0, -1.2], [-1.2, 0.9, 0.8]])
 
@@ -57,7 +57,9 @@ def test_rings_close_from_near_configurations(closure: str) -> None:
 def test_floating_bases_move_to_the_ground() -> None:
     b = px.RobotBuilder("puck")
     b.add_link("puck", mass=1.0, inertia=(0.1, 0.1, 0.2))
-    held = px.constraint.weld("puck", at=np.block([[np.diag([1.0, -1.0, -1.0]), np.ones((3, 1))], [np.eye(4)[3:]]]))
+    held = px.constraint.weld(
+        "puck", at=np.block([[np.diag([1.0, -1.0, -1.0]), np.ones((3, 1))], [np.eye(4)[3:]]])
+    )
     robot = b.build().with_floating_base().with_constraint(held)
     q = robot.neutral()
     q[3:] = np.array([0.9, 0.1, 0.2, 0.3]) / np.linalg.norm([0.9, 0.1, 0.2, 0.3])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Dynamics under constraints against Pinocchio, against dense equations in extended precision, and themselves."""
+"""Dynamics under constraints against Pinocchio and dense equations in extended precision."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.constrained import FEET, four_bar, loop_state, ring
-from reference.examples import example
 
 import phalanx as px
+from reference.constrained import FEET, four_bar, loop_state, ring
+from reference.examples import example
 
 CLOSURES = {
     "contacts": FEET,
@@ -45,7 +45,9 @@ def dense(robot: px.Robot, q: Any, qd: Any, tau: Any, contacts: Any = (), digits
     K = np.block([[robot.mass_matrix(q), -J.T], [J, np.zeros((m, m))]])
     b = np.concatenate([tau - robot.bias_forces(q, qd), -robot.constraint_bias(q, qd, contacts=contacts)])
     with mpmath.workdps(digits):
-        x = np.array(mpmath.lu_solve(mpmath.matrix(K.tolist()), mpmath.matrix(b.tolist())), dtype=float).ravel()
+        x = np.array(
+            mpmath.lu_solve(mpmath.matrix(K.tolist()), mpmath.matrix(b.tolist())), dtype=float
+        ).ravel()
     return x[:nv], x[nv:]
 
 
@@ -181,7 +183,7 @@ def test_every_joint_type_under_every_constraint() -> None:
 
 def test_the_jacobian_and_bias_are_those_of_frames() -> None:
     robot = anymal()
-    q, qd, tau = state(robot)
+    q, qd, _ = state(robot)
     a, b = "LF_FOOT", "RH_SHANK"
     R = robot.frame_pose(q, a)[..., :3, :3]
     for first, second in ((a, None), (a, b)):
@@ -229,7 +231,9 @@ def test_mimic_joints_are_held_with_their_drivers() -> None:
     for k, parent in enumerate(("base", "l0", "l1", "l2")):
         b.add_link(f"l{k}", mass=1.0, com=(0.1, 0.0, 0.05), inertia=(0.01, 0.02, 0.03))
         mimic = ("j0", -0.5, 0.2) if k == 2 else None
-        b.add_joint(f"j{k}", "revolute", parent, f"l{k}", axis=(0.1 * k, 1.0, 0.3), origin=(0.3, 0, 0), mimic=mimic)
+        b.add_joint(
+            f"j{k}", "revolute", parent, f"l{k}", axis=(0.1 * k, 1.0, 0.3), origin=(0.3, 0, 0), mimic=mimic
+        )
     robot = b.build()
     assert robot.nv == 3
     q, qd, tau = (x[0] for x in state(robot))
@@ -238,7 +242,7 @@ def test_mimic_joints_are_held_with_their_drivers() -> None:
     assert abs(-0.5 * found.qdd[0] - found.qdd[1]) < 1e-12
     qdd, _ = dense(robot, q, qd, tau, contacts)
     close(found.qdd, qdd, 1e-11)
-    tip = robot.constrained_dynamics(q, qd, tau, contacts=(px.constraint.coupling("j3"), ))
+    tip = robot.constrained_dynamics(q, qd, tau, contacts=(px.constraint.coupling("j3"),))
     assert abs(tip.qdd[2]) < 1e-12
 
 
@@ -403,10 +407,19 @@ def test_functions_on_jax_have_gradients() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r, s: r.constrained_dynamics(*s), r'robot "anymal" has no constraints and the call no contacts'),
+        (
+            lambda r, s: r.constrained_dynamics(*s),
+            r'robot "anymal" has no constraints and the call no contacts',
+        ),
         (lambda r, s: r.close_loops(s[0]), r'close_loops: robot "anymal" has no constraints'),
-        (lambda r, s: r.constrained_dynamics(*s, contacts=("LF_FOT",)), r'no frame .LF_FOT.; did you mean "LF_FOOT"'),
-        (lambda r, s: r.constrained_dynamics(*s, contacts="LF_FOOT"), r"contacts is 'LF_FOOT', expected several"),
+        (
+            lambda r, s: r.constrained_dynamics(*s, contacts=("LF_FOT",)),
+            r'no frame .LF_FOT.; did you mean "LF_FOOT"',
+        ),
+        (
+            lambda r, s: r.constrained_dynamics(*s, contacts="LF_FOOT"),
+            r"contacts is 'LF_FOOT', expected several",
+        ),
         (lambda r, s: r.constrained_dynamics(*s, contacts=(3,)), r"contacts has 3, expected names of frames"),
         (lambda r, s: r.constrained_dynamics(*s, contacts=("LF_FOOT",) * 2), r"is given twice"),
         (
@@ -438,5 +451,5 @@ def test_contacts_on_links_of_the_world_are_refused() -> None:
 
 def test_misspelt_keywords_are_refused() -> None:
     robot = anymal()
-    with pytest.raises(TypeError, match="constrained_dynamics.*'dampng'.*Did you mean 'damping'"):
+    with pytest.raises(TypeError, match=r"constrained_dynamics.*'dampng'.*Did you mean 'damping'"):
         robot.constrained_dynamics(*state(robot), contacts=FEET, dampng=0.1)

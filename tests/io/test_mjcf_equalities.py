@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -14,17 +12,18 @@ from phalanx import convert
 
 mujoco = pytest.importorskip("mujoco")
 
-BODY = '<geom type="capsule" size="0.02" fromto="0 0 0 {x} 0 0" contype="0" conaffinity="0"/>'
 LINKAGE = """<mujoco><option><flag contact="disable"/></option>
-<worldbody>
-  <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0" ref="10"/><geom type="capsule" size="0.02" fromto="0 0 0 .3 0 0"/>
-    <body name="b" pos=".3 0 0"><joint name="jb" axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 .5 0 0"/>
+<default><geom type="capsule"/></default><worldbody>
+  <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0" ref="10"/><geom size="0.02" fromto="0 0 0 .3 0 0"/>
+    <body name="b" pos=".3 0 0"><joint name="jb" axis="0 1 0"/><geom size="0.02" fromto="0 0 0 .5 0 0"/>
       <site name="tip" pos=".5 0 0"/>
-      <body name="e" pos=".2 0 .1"><joint name="je" axis="1 0 .2"/><joint name="jf" type="slide" axis="0 1 1"/>
+      <body name="e" pos=".2 0 .1"><joint name="je" axis="1 0 .2"/>
+        <joint name="jf" type="slide" axis="0 1 1"/>
         <geom type="box" size=".05 .04 .03"/></body>
     </body></body>
-  <body name="c" pos=".6 0 1"><joint name="jc" axis="0 1 0"/><geom type="capsule" size="0.02" fromto="0 0 0 .4 0 0"/>
-    <body name="d" pos=".4 0 0"><joint name="jd" type="ball"/><geom type="capsule" size="0.03" fromto="0 0 0 .2 0 .1"/></body>
+  <body name="c" pos=".6 0 1"><joint name="jc" axis="0 1 0"/><geom size="0.02" fromto="0 0 0 .4 0 0"/>
+    <body name="d" pos=".4 0 0"><joint name="jd" type="ball"/>
+      <geom size="0.03" fromto="0 0 0 .2 0 .1"/></body>
   </body>
 </worldbody>
 <tendon><fixed name="t1"><joint joint="ja" coef="2"/><joint joint="jc" coef="-1"/></fixed>

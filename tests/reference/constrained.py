@@ -23,7 +23,12 @@ def four_bar(closure: str = "axis") -> px.Robot:
     lengths = (0.3, 0.5, 0.4)
     parent, at = "ground", (0.0, 0.0, 0.0)
     for k, length in enumerate(lengths):
-        b.add_link(f"bar{k}", mass=1.0 + k, com=(length / 2, 0.01, 0.02), inertia=(0.003, 0.02 + 0.01 * k, 0.02 + 0.01 * k))
+        b.add_link(
+            f"bar{k}",
+            mass=1.0 + k,
+            com=(length / 2, 0.01, 0.02),
+            inertia=(0.003, 0.02 + 0.01 * k, 0.02 + 0.01 * k),
+        )
         b.add_joint(f"hinge{k}", "revolute", parent, f"bar{k}", axis=(0.0, 1.0, 0.0), origin=at)
         parent, at = f"bar{k}", (length, 0.0, 0.0)
     b.add_frame("tip", parent, at)
@@ -36,7 +41,7 @@ def four_bar(closure: str = "axis") -> px.Robot:
 
 
 def ring(n: int, closure: str = "weld", seed: int = 0) -> px.Robot:
-    """A chain closed to a ring: its last link holds where it is at some configuration; floating it is free."""
+    """A chain closed to a ring: its last link stays where it is at some configuration."""
     chain = px.chain(n, seed=seed)
     q = chain.random_state(rng=seed)[0]
     tip = chain.link_names[-1]

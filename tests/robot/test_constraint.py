@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.constrained import four_bar
 
 import phalanx as px
 from phalanx.robot.constraint import axis, coupling, point, tendon, weld
+from reference.constrained import four_bar
 
 EVERY = (
     point("bar1", offset=(0.1, 0.0, 0.0), at=(0.2, 0.0, 0.3)),
@@ -30,7 +30,11 @@ def test_robots_have_them_and_copies_keep_them(tmp_path: Path) -> None:
     assert [c.rows for c in EVERY] == [3, 6, 5, 1, 1]
     assert [c.kind for c in EVERY] == ["point", "weld", "axis", "coupling", "tendon"]
     robot.save(tmp_path / "robot.json")
-    for copy in (px.load(tmp_path / "robot.json"), pickle.loads(pickle.dumps(robot)), robot.replace(name="x")):
+    for copy in (
+        px.load(tmp_path / "robot.json"),
+        pickle.loads(pickle.dumps(robot)),
+        robot.replace(name="x"),
+    ):
         assert copy.constraints == EVERY
     assert "5 constraints" in repr(robot)
     assert robot != four_bar("")
@@ -80,5 +84,7 @@ def test_what_a_robot_cannot_hold_is_refused(made: Any, message: str) -> None:
 
 def test_names_are_unique() -> None:
     robot = four_bar("").with_constraint(point("tip"))
-    with pytest.raises(px.PhalanxError, match=r'has a constraint "point tip world" already; pass another name='):
+    with pytest.raises(
+        px.PhalanxError, match=r'has a constraint "point tip world" already; pass another name='
+    ):
         robot.with_constraint(point("tip"))

@@ -109,7 +109,10 @@ def _constraint_table(constraints: list[dict[str, Any]], width: int, everything:
     rows = [(c["name"], c["kind"], str(c["rows"]), c["first"], c["second"]) for c in shown]
     if len(shown) < len(constraints):
         rows.append((f"… {len(constraints) - len(shown):,} more", "", "", "", ""))
-    note = "held by constrained_dynamics and its relatives; functions of the tree, as forward_dynamics, leave them open"
+    note = (
+        "held by constrained_dynamics and its relatives; functions of the tree, as forward_dynamics, "
+        "leave them open"
+    )
     head = ("constraint", "kind", "rows", "from", "to")
     return [*table(head, rows, align="<<><<", width=width), "", *textwrap.wrap(note, width)]
 

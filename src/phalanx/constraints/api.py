@@ -38,10 +38,12 @@ def _is_zero(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool) and x == 0
 
 
-def function_of(robot: Robot, name: str, options: Mapping[str, Any], optional: tuple[str, ...]) -> OwnFunction:
+def function_of(
+    robot: Robot, name: str, options: Mapping[str, Any], optional: tuple[str, ...]
+) -> OwnFunction:
     """The compiled function for some contacts and optional inputs."""
     contacts, actuated = options.get("contacts", ()), options.get("actuated")
-    key = ("constrained", name, contacts, actuated, optional)
+    key: Any = ("constrained", name, contacts, actuated, optional)
     try:
         found = robot._memo.get(key)
     except TypeError:  # lists
@@ -64,7 +66,9 @@ def joints_of(robot: Robot, names: Any, where: str, what: str = "actuated") -> t
     if names is None:
         return tuple(robot.joint_names)
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise PhalanxError(f'{where}: {what} is {shown(names)}, expected several joints such as ("hip", "knee").')
+        raise PhalanxError(
+            f'{where}: {what} is {shown(names)}, expected several joints such as ("hip", "knee").'
+        )
     made = tuple(names)
     for name in made:
         if not isinstance(name, str) or name not in robot.v_slices or name == BASE:
@@ -76,7 +80,7 @@ def joints_of(robot: Robot, names: Any, where: str, what: str = "actuated") -> t
 
 
 def function(robot: Robot, name: str, options: Mapping[str, Any]) -> OwnFunction:
-    """`robot.function(name, contacts=…, optional=(…))`: the compiled function itself, for all that it can do."""
+    """`robot.function(name, contacts=…, optional=(…))`: the compiled function itself."""
     known = ("contacts", "optional", *["actuated"] * (name == "constrained_inverse_dynamics"))
     for option in options:
         if option not in known:
@@ -93,9 +97,9 @@ def function(robot: Robot, name: str, options: Mapping[str, Any]) -> OwnFunction
 
 def rank(robot: Robot, q: Any, contacts: Any) -> Any:
     """`Robot.constraint_rank`: independent rows, at unit length each."""
-    J = call(robot, "constraint_jacobian", (q,), {"contacts": contacts})
-    size = np.linalg.norm(J, axis=-1, keepdims=True)
-    unit = np.divide(J, size, out=np.zeros_like(J), where=size > 0)
+    rows = call(robot, "constraint_jacobian", (q,), {"contacts": contacts})
+    size = np.linalg.norm(rows, axis=-1, keepdims=True)
+    unit = np.divide(rows, size, out=np.zeros_like(rows), where=size > 0)
     bad = ~np.isfinite(unit).all(axis=(-1, -2))
     values = np.linalg.svd(np.where(bad[..., None, None], 0.0, unit), compute_uv=False)
     return (values > 1e-7).sum(axis=-1)

@@ -27,8 +27,8 @@ def close_loops(
 ) -> ClosedLoops:
     """`Robot.close_loops`, as `robot/constrained.py` declares it: Newton's method with least steps.
 
-    Steps are of least norm and shortened where errors grow. States that are done are left out of the next step,
-    so that each one takes the same steps in any batch.
+    Steps are of least norm and shortened where errors grow. States that are done are left out of the next
+    step, so that each one takes the same steps in any batch.
     """
     tolerance, iterations = _bounds(tolerance, iterations)
     start = real_array(q, "close_loops: q", robot.name)

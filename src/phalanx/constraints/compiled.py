@@ -72,8 +72,8 @@ def _made(robot: Robot, spec: Specification) -> OwnFunction:
     f = "close_loops" if spec.function == "closing_step" else spec.function
     if not spec.rows:
         raise PhalanxError(
-            f'{f}: robot "{robot.name}" has no constraints and the call no contacts; pass contacts=, or add some '
-            "by robot.with_constraint(px.constraint.point(…))."
+            f'{f}: robot "{robot.name}" has no constraints and the call no contacts; pass contacts=, or add '
+            "some by robot.with_constraint(px.constraint.point(…))."
         )
     try:
         return OwnFunction(_traced(robot, spec), (compiled, robot, spec))
@@ -102,7 +102,7 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
     equations = Equations(robot, graph, own)
     call = resolve(robot, "inverse_dynamics" if spec.function in _KINEMATIC else "forward_dynamics")
     model = equations.model(call, tuple(name for name in spec.optional if name in call.function.optional))
-    more = {name: given[name] for name in ("external", "inertias") if name in given}
+    more: dict[str, Any] = {name: given[name] for name in ("external", "inertias") if name in given}
     for name in ("damping", "restitution"):
         if name in given:
             more[name] = given[name][()]
@@ -114,6 +114,7 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
     arrays = made if isinstance(made, tuple) else (made,)
     arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
     result = RESULTS.get(spec.function)
+    names: tuple[str, ...]
     if result is None and len(arrays) == 1:
         names, structure = (RESULT,), Structure()
     else:
@@ -140,11 +141,8 @@ def in_order(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
 
 
 def _closure(robot: Robot, c: Constraint) -> PlacedClosure:
-    ends = [
-        _placed(robot, frame, pose)
-        for frame, pose in ((c.first, c.first_pose), (c.second, c.second_pose))
-    ]
-    return PlacedClosure(*ends, c.kind == "point", _ROWS[c.kind])
+    first, second = _placed(robot, c.first, c.first_pose), _placed(robot, c.second, c.second_pose)
+    return PlacedClosure(first, second, c.kind == "point", _ROWS[c.kind])
 
 
 def _placed(robot: Robot, frame: str, pose: Any) -> Placement:
@@ -153,9 +151,9 @@ def _placed(robot: Robot, frame: str, pose: Any) -> Placement:
         found = placement_of(robot, frame)
     else:
         found = Placement.of(np.zeros(n), np.ones((1, 1)), np.zeros((n, 1)), np.eye(3), np.zeros(3))
-    R, t = np.reshape(pose.rotation, (3, 3)), np.array(pose.translation)
-    E, r = R.T @ found.X.E, found.X.r + found.X.E.T @ t
-    placed = Placement.of(found.at, found.world, found.moves, E, r)
+    rotation, translation = np.reshape(pose.rotation, (3, 3)), np.array(pose.translation)
+    to, away = rotation.T @ found.X.E, found.X.r + found.X.E.T @ translation
+    placed = Placement.of(found.at, found.world, found.moves, to, away)
     return placed.map(lambda array: array.astype(object))
 
 
@@ -167,9 +165,7 @@ def _equation(robot: Robot, c: Constraint) -> PlacedEquation:
             q[robot.v_slices[joint]] = where.start
     own, offset = _factors(robot, c.joints, c.factors)
     driver, driver_offset = _factors(robot, c.drivers, c.driver_factors)
-    return PlacedEquation(
-        own, driver, q, offset + c.offset, driver_offset + c.driver_offset, c.polynomial
-    )
+    return PlacedEquation(own, driver, q, offset + c.offset, driver_offset + c.driver_offset, c.polynomial)
 
 
 def _factors(robot: Robot, joints: Sequence[str], factors: Sequence[float]) -> tuple[np.ndarray, float]:
@@ -187,7 +183,12 @@ def _factors(robot: Robot, joints: Sequence[str], factors: Sequence[float]) -> t
 
 def _dynamics(run: Callable[..., Any]) -> Callable[..., Any]:
     def made(
-        robot: Robot, spec: Specification, model: Any, inputs: list[Any], placed: Placed, more: Mapping[str, Any]
+        robot: Robot,
+        spec: Specification,
+        model: Any,
+        inputs: list[Any],
+        placed: Placed,
+        more: Mapping[str, Any],
     ) -> Any:
         return run(model, *inputs, closures=placed[0], equations=placed[1], **more)
 
@@ -248,9 +249,9 @@ def _step(
     robot: Robot, spec: Specification, model: Any, inputs: list[Any], placed: Placed, more: Mapping[str, Any]
 ) -> Any:
     """(dq, error): the least step that closes loops to first order, with the joints that may move."""
-    J = _rows(robot, spec, model, inputs, placed, more)
+    rows = _rows(robot, spec, model, inputs, placed, more)
     error = _error(robot, spec, model, inputs, placed, more)
-    return dense.least_step(J, error, selected(robot, spec.chosen or ())), error
+    return dense.least_step(rows, error, selected(robot, spec.chosen or ())), error
 
 
 def _at_rest(robot: Robot, model: Any, q: np.ndarray) -> Seen:
@@ -289,12 +290,12 @@ def contacts_of(robot: Robot, contacts: Any, where: str) -> tuple[Constraint, ..
         if isinstance(each, str) and each in robot.frames and robot.frames[each].link < 0:
             moving = [name for name, frame in robot.frames.items() if frame.link >= 0]
             raise PhalanxError(
-                f'{where}: contact "{each}" is on a link of the world of robot "{robot.name}", which does not move; '
-                f"frames that do: {listing(moving)}."
+                f'{where}: contact "{each}" is on a link of the world of robot "{robot.name}", which does '
+                f"not move; frames that do: {listing(moving)}."
             )
         check(robot, c, where)
         made.append(c)
-    if len({c for c in made}) < len(made):
+    if len(set(made)) < len(made):
         twice = next(c.name for k, c in enumerate(made) if c in made[:k])
         raise PhalanxError(f'{where}: contact "{twice}" is given twice; name each once.')
     return tuple(made)

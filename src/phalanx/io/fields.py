@@ -91,7 +91,11 @@ class Fields:
     def texts(self, key: str) -> tuple[str, ...]:
         """The list of texts at `key`, empty if absent."""
         value = self.table.get(key, ())
-        if not isinstance(value, Sequence) or isinstance(value, str) or any(type(x) is not str for x in value):
+        if (
+            not isinstance(value, Sequence)
+            or isinstance(value, str)
+            or any(type(x) is not str for x in value)
+        ):
             raise self.refuse(key, "a list of texts")
         return tuple(value)
 

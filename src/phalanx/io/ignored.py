@@ -63,7 +63,8 @@ def leaving_out(description: Description, phrases: Iterable[str]) -> Description
             where += f" Loops of these types are kept as robot.loops alone: {listing(open_loops, most=MOST)}."
         warn(
             f"{description.where}: left out, for they are not part of a tree of rigid bodies: "
-            f"{'; '.join((*loops, *held, *left_out))}.{where} Remove them from the file if they do not matter."
+            f"{'; '.join((*loops, *held, *left_out))}.{where} Remove them from the file if they do "
+            "not matter."
         )
     return replace(description, left_out=left_out) if left_out else description
 

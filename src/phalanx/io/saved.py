@@ -35,7 +35,11 @@ _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(LoopClosure))
 _CONSTRAINT = tuple(f.name for f in fields(Constraint))
 _LISTS = ("links", "joints", "frames", "loops", "constraints")
-_OPTIONAL = ("frames", "loops", "constraints")  # absent where there are none, so that older versions read the file
+_OPTIONAL = (
+    "frames",
+    "loops",
+    "constraints",
+)  # absent where there are none, so that older versions read the file
 
 
 def write_description(description: Description) -> str:
@@ -83,9 +87,7 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
             for frame in _some(top, "frames", "frame", _FRAME)
         ),
         loops=tuple(_loop(loop) for loop in _some(top, "loops", "loop", _LOOP)),
-        constraints=tuple(
-            _constraint(each) for each in _some(top, "constraints", "constraint", _CONSTRAINT)
-        ),
+        constraints=tuple(_constraint(each) for each in _some(top, "constraints", "constraint", _CONSTRAINT)),
         source=source,
     )
 

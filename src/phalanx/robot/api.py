@@ -198,7 +198,7 @@ class EntryPoints:
     ) -> FunctionKernel[Array]: ...
 
     @overload
-    def kernel(
+    def kernel(  # type: ignore[overload-overlap]
         self, function: _Constrained, algorithm: Literal["auto"] = "auto", dtype: FloatType = "float64",
         *, contacts: Contacts = (),
     ) -> OwnFunction: ...

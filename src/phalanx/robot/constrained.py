@@ -77,7 +77,7 @@ class ConstrainedFunctions:
         tau: ArrayLike,
         *,
         contacts: Contacts = (),
-        damping: ArrayLike = 0.0,
+        damping: ArrayLike | float = 0.0,
         external: External | None = None,
         inertias: ArrayLike | None = None,
         out: tuple[Array, ...] | None = None,
@@ -85,13 +85,14 @@ class ConstrainedFunctions:
     ) -> ConstrainedDynamics:
         """Joint accelerations `qdd` (…, nv) and constraint `forces` (…, m) under joint forces `tau`.
 
-        - `contacts`: frames whose origins stay where they are (3 rows each), or what `px.constraint` makes. They
-          are held in addition to `robot.constraints`, whose rows come first.
+        - `contacts`: frames whose origins stay where they are (3 rows each), or what `px.constraint` makes.
+          They are held in addition to `robot.constraints`, whose rows come first.
         - `damping`: a compliance added to the diagonal of the Delassus matrix.
         - `external`, `inertias`: as of `forward_dynamics`.
 
-        Forces act on the first frame of each constraint, in its axes: of a point three forces, of a weld moments
-        and forces. Rows that depend on those before have no force. Any batch shape; `out` takes the results.
+        Forces act on the first frame of each constraint, in its axes: of a point three forces, of a weld
+        moments and forces. Rows that depend on those before have no force. Any batch shape; `out` takes
+        the results.
         """
 
     def constrained_dynamics_derivatives(
@@ -101,7 +102,7 @@ class ConstrainedFunctions:
         tau: ArrayLike,
         *,
         contacts: Contacts = (),
-        damping: ArrayLike = 0.0,
+        damping: ArrayLike | float = 0.0,
         external: External | None = None,
         inertias: ArrayLike | None = None,
         out: tuple[Array, ...] | None = None,
@@ -109,8 +110,8 @@ class ConstrainedFunctions:
     ) -> ConstrainedDynamicsDerivatives:
         """The derivatives of `constrained_dynamics`: `dq, dqd, dtau` of qdd (…, nv, nv), and of the forces.
 
-        With respect to q they are in the tangent space, along `robot.integrate(q, dq)`. The keywords are those
-        of `constrained_dynamics`.
+        With respect to q they are in the tangent space, along `robot.integrate(q, dq)`. The keywords are
+        those of `constrained_dynamics`.
         """
 
     def impulse_dynamics(
@@ -119,8 +120,8 @@ class ConstrainedFunctions:
         qd: ArrayLike,
         *,
         contacts: Contacts = (),
-        restitution: ArrayLike = 0.0,
-        damping: ArrayLike = 0.0,
+        restitution: ArrayLike | float = 0.0,
+        damping: ArrayLike | float = 0.0,
         inertias: ArrayLike | None = None,
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
@@ -143,7 +144,7 @@ class ConstrainedFunctions:
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
     ) -> ConstrainedInverseDynamics:
-        """Joint forces `tau` (…, nv) of the actuated joints and constraint `forces` (…, m) that produce `qdd`.
+        """Joint forces `tau` (…, nv) of actuated joints and constraint `forces` (…, m) that produce `qdd`.
 
         `actuated` names joints, by default all but a floating base; the others have no force. Where several
         forces do, they are those of least norm; `residual` (…, nv) is what is left of inverse dynamics.
@@ -190,6 +191,6 @@ class ConstrainedFunctions:
         - `fixed`: joints that stay as they are.
         - `tolerance`: the largest error (m, rad) of a closed loop; `iterations` of Newton's method at most.
 
-        `error` (…,) is the largest one that remains and `worst` (…,) whose it is. Any batch shape: a state that
-        does not converge affects no other one.
+        `error` (…,) is the largest one that remains and `worst` (…,) whose it is. Any batch shape: a state
+        that does not converge affects no other one.
         """

@@ -35,7 +35,7 @@ def point(
 ) -> Constraint:
     """A point of a frame that stays at one of another frame, or of the world (3 rows).
 
-    `offset` is the point in the frame `first`, `at` that in `second`, without one in the base frame of the file.
+    `offset` is the point in the frame `first`, `at` that in `second`, by default in the base frame.
     """
     where = "constraint.point"
     poses = Pose.of(None, triple(offset, f"{where}: offset")), Pose.of(None, triple(at, f"{where}: at"))
@@ -47,8 +47,8 @@ def weld(
 ) -> Constraint:
     """A frame that does not move against another one, or against the world (6 rows).
 
-    `pose` (4, 4) in the frame `first` stays at the pose `at` in `second`, without one in the base frame of the
-    file; by default both are the frames themselves.
+    `pose` (4, 4) in the frame `first` stays at the pose `at` in `second`, without one in the base frame of
+    the file; by default both are the frames themselves.
     """
     poses = _pose(pose, "constraint.weld: pose"), _pose(at, "constraint.weld: at")
     return _closure("weld", first, second, poses, name)
@@ -154,12 +154,13 @@ def with_constraints(robot: Any, constraints: Sequence[Any]) -> Description:
     for c in constraints:
         if not isinstance(c, Constraint):
             raise PhalanxError(
-                f"with_constraint: got {shown(c)}, expected what px.constraint.point, weld, axis, coupling or "
-                "tendon return."
+                f"with_constraint: got {shown(c)}, expected what px.constraint.point, weld, axis, coupling "
+                "or tendon return."
             )
         if c.name in known:
             raise PhalanxError(
-                f'with_constraint: robot "{robot.name}" has a constraint "{c.name}" already; pass another name=.'
+                f'with_constraint: robot "{robot.name}" has a constraint "{c.name}" already; pass another '
+                "name=."
             )
         check(robot, c, "with_constraint")
         known.add(c.name)
@@ -186,14 +187,16 @@ def check(robot: Any, c: Constraint, where: str) -> None:
     if links[0] == links[1]:
         on = "the world" if links[0] < 0 else f'link "{robot.link_names[links[0]]}"'
         raise PhalanxError(
-            f'{what}: "{c.first}" and {f"frame {c.second}" if c.second else "the world"} are both fixed to {on} of '
-            f'robot "{robot.name}", so that nothing moves between them; name a frame on another link.'
+            f'{what}: "{c.first}" and {f"frame {c.second}" if c.second else "the world"} are both fixed to '
+            f'{on} of robot "{robot.name}", so that nothing moves between them; name a frame on another link.'
         )
 
 
 def _check_joints(robot: Any, c: Constraint, what: str) -> None:
     if len(c.joints) != len(c.factors) or len(c.drivers) != len(c.driver_factors) or not c.joints:
-        raise PhalanxError(f"{what} has {len(c.joints)} joints and {len(c.factors)} factors; expected as many.")
+        raise PhalanxError(
+            f"{what} has {len(c.joints)} joints and {len(c.factors)} factors; expected as many."
+        )
     for joint in (*c.joints, *c.drivers):
         if joint not in robot.joint_names:
             raise PhalanxError(
@@ -245,11 +248,11 @@ def _pose(value: Any, where: str) -> Pose:
     expected = "expected a 4x4 matrix of a rotation and a translation"
     if matrix is None or matrix.shape != (4, 4):
         raise PhalanxError(f"{where} is {shown(value)}, {expected}.")
-    R = matrix[:3, :3]
-    near = np.abs(R @ R.T - np.eye(3)).max() < 1e-6 and np.linalg.det(R) > 0.0
+    rotation = matrix[:3, :3]
+    near = np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6 and np.linalg.det(rotation) > 0.0
     if not (np.isfinite(matrix).all() and near and (matrix[3] == (0.0, 0.0, 0.0, 1.0)).all()):
         raise PhalanxError(f"{where} is no rotation and translation, {expected}.")
-    return Pose.of(R, matrix[:3, 3])
+    return Pose.of(rotation, matrix[:3, 3])
 
 
 def _direction(value: Any, where: str) -> tuple[float, ...]:
@@ -263,8 +266,8 @@ def _polynomial(value: Any, where: str) -> tuple[float, ...]:
     array = real_or_none(value, where)
     if array is None or array.ndim != 1 or not 1 <= len(array) <= _DEGREES or not np.isfinite(array).all():
         raise PhalanxError(
-            f"{where}: polynomial is {shown(value)}, expected 1 to {_DEGREES} finite coefficients, the constant "
-            "one first."
+            f"{where}: polynomial is {shown(value)}, expected 1 to {_DEGREES} finite coefficients, the "
+            "constant one first."
         )
     return tuple(array.tolist())
 

@@ -379,7 +379,7 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
         return robot
 
     def with_constraint(self, *constraints: Constraint) -> Robot:
-        """The robot with one more constraint, or several: `px.constraint.point`, `weld`, `axis` and others."""
+        """The robot with one more constraint, or several, as `px.constraint.point` and others make them."""
         return _rebuild(constraint.with_constraints(self, constraints))
 
     # ------------------------------------------------------------------- configurations

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Small symmetric matrices of recording scalars that may be singular, such as those of redundant constraints."""
+"""Small symmetric matrices of recording scalars that may be singular, as those of redundant constraints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ...spatial import Array
 # them. Rounding leaves 1e-15 of it; loops closed to 3e-5 of their size still count as redundant.
 DEPENDENT = 1e-9
 
-SemidefiniteFactor = list[tuple[list[Any], Any]]  # of each row: the entries right of the pivot over it, 1 / pivot
+SemidefiniteFactor = list[
+    tuple[list[Any], Any]
+]  # of each row: the entries right of the pivot over it, 1 / pivot
 
 
 def factor_semidefinite(A: Array, damping: Any = 0.0) -> SemidefiniteFactor:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What constraints see of the motion of a robot: Jacobians, accelerations and how these depend on the state.
 
-A constraint is a difference that shall stay zero: the motion of frame a less that of frame b, in the axes of a
-at its origin. Its Jacobian J has the rows that forces on frame a (and against frame b) have as joint forces.
+A constraint is a difference that shall stay zero: the motion of frame a less that of frame b, in the axes of
+a at its origin. Its Jacobian J has a row for each force on frame a, which frame b has with opposite sign.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from ...spatial import (
     Transform,
     angular,
     beside,
-    cross,
     dot,
     join,
     linear,
@@ -80,7 +79,7 @@ class Seen:
         return joint_kinematics(self.model, self.q)
 
     @cached_property
-    def X_w(self) -> Transform:  # noqa: N802
+    def X_w(self) -> Transform:
         return body_transforms(self.model, self.q)
 
     @cached_property
@@ -138,7 +137,7 @@ class Seen:
         return matvec(frame.X.E, here.a + matvec(here.K, frame.X.r) + rest)
 
     def wrenches(self, frame: Placement, F: Array) -> Array:
-        """Wrenches (k, 6) on a frame in its coordinates, on all bodies (k, n, 6) as its ancestors feel them."""
+        """Wrenches (k, 6) on a frame in its coordinates as all its ancestors (k, n, 6) feel them."""
         X, _, _ = self.joints
         on_body = frame.X.T @ F
         return accumulate(beside(X), on_body[..., None, :] * frame.at[:, None])
@@ -259,6 +258,6 @@ def constraint_rows(
     for e in equations:
         row, own = equation_rows(seen, e)
         J.append((row + seen.qd * 0.0)[None, :])
-        acceleration.append((seen.qd[:1] * 0.0 + own))
+        acceleration.append(seen.qd[:1] * 0.0 + own)
     concatenate = namespace(seen.qd).concatenate
     return concatenate(J, axis=0), concatenate(acceleration, axis=0)

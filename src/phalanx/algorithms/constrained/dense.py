@@ -127,8 +127,6 @@ def impulse_dynamics(
     return qd + factored.accelerations(qd * 0.0, impulses), impulses
 
 
-
-
 def least_step(J: Array, error: Array, moves: Array) -> Array:
     """The least dq (nv,) of joints that may move (one, else zero) with J dq = -error as far as they can."""
     free = J * moves

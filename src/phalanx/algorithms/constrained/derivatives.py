@@ -7,8 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...robot.model import Model
-from ...spatial import Array, angular, cross, dot, force_cross, join, linear, matvec, motion_cross, namespace
-from ...spatial import transpose
+from ...spatial import (
+    Array,
+    angular,
+    cross,
+    dot,
+    force_cross,
+    join,
+    linear,
+    matvec,
+    motion_cross,
+    namespace,
+    transpose,
+)
 from ...sweeps.verbs import invert, parent, substitute_outward
 from ..banded.symmetric import unit
 from ..derivatives.idsva import idsva
@@ -27,7 +38,7 @@ def constrained_dynamics_derivatives(
     external: Array = 0.0,
     damping: Array = 0.0,
 ) -> tuple[Array, ...]:
-    """The derivatives of qdd (nv, nv) and of the forces (m, nv) with respect to q, qd and tau, in the tangent space.
+    """The derivatives of qdd (nv, nv) and of the forces (m, nv) with respect to q, qd and tau.
 
     With the forces held, the residuals r of inverse dynamics and a of the constraints change by their own
     derivatives; ∂qdd and ∂forces make up for both: M ∂qdd - J^T ∂forces = ∂tau - ∂r, J ∂qdd = -∂a.
@@ -35,7 +46,7 @@ def constrained_dynamics_derivatives(
     Source: Carpentier, Budhiraja, Mansard 2021, section IV; of inverse dynamics Singh, Russell, Wensing 2022.
     Cost:   work O(n^3 + m n^2 + m^3), span O(depth^2 + m^2).
     """
-    qdd, forces, J, factored = solved_dynamics(
+    qdd, forces, _, factored = solved_dynamics(
         model, q, qd, tau, closures=closures, equations=equations, external=external, damping=damping
     )
     seen = Seen(model, q, qd, qdd)
@@ -92,8 +103,8 @@ def _split(forces: Array, sizes: Sequence[int]) -> list[Array]:
 class ClosureSlopes:
     """How the acceleration of a closure, and its force on frame b, change with the state.
 
-    `own` and `other` are what a unit rate (S), and its changes, do to frame a and to frame b, body by body, in
-    the axes of a: of a weld at its origin, of a point each at its own.
+    `own` and `other` are what a unit rate (S), and its changes, do to frame a and to frame b, body by body,
+    in the axes of a: of a weld at its origin, of a point each at its own.
     """
 
     def __init__(self, seen: Seen, closure: PlacedClosure) -> None:
@@ -107,7 +118,10 @@ class ClosureSlopes:
         Sv = Sd + Sd + S.turning(seen.qd)
         axes = unit(6, S.axis)
         own = seen.wrenches(closure.a, axes)
-        columns = lambda Z, F: model.joint_columns(transpose(dot(Z, F)))  # noqa: E731
+
+        def columns(Z: Array, F: Array) -> Array:
+            return model.joint_columns(transpose(dot(Z, F)))
+
         self.own = [columns(Z, own) for Z in (S.axis, Sd, Sdd, Sv)]  # (nv, 6) each
         if closure.is_grounded:
             self.other = [x * 0.0 for x in self.own]

@@ -27,7 +27,7 @@ def constrained_inverse_dynamics(
     actuated: Array,
     external: Array = 0.0,
 ) -> tuple[Array, Array, Array]:
-    """(tau (nv,), forces (m,), residual (nv,)): tau + J^T forces + residual is what inverse dynamics asks for.
+    """(tau (nv,), forces (m,), residual (nv,)): tau + J^T forces + residual is inverse dynamics.
 
     With A = [actuated, J^T] the forces are A^T (A A^T)^+ times that, refined.
 

@@ -46,9 +46,7 @@ def read_equalities(model: Any, names: MujocoNames, joints: list[Joint]) -> Equa
             loops.append(_loop(model, names, e, labels[e], "spherical"))
         elif kind == kinds.mjEQ_WELD:
             loops.append(_loop(model, names, e, labels[e], "fixed"))
-        elif kind == kinds.mjEQ_JOINT and (made := _coupling(model, names, e, labels[e])):
-            constraints.append(made)
-        elif kind == kinds.mjEQ_TENDON and (made := _tendons(model, names, e, labels[e])):
+        elif made := _equation(model, names, e, labels[e]):
             constraints.append(made)
         else:
             others.append(_described(model, names, e, labels[e]))
@@ -84,6 +82,14 @@ def _mimic(model: Any, names: MujocoNames, e: int, drivers: dict[str, Mimic]) ->
     return {name: Mimic(names.joints[driver], factor, zero + shift - factor * driver_zero)}
 
 
+def _equation(model: Any, names: MujocoNames, e: int, label: str) -> Constraint | None:
+    """A constraint between coordinates, None where it is none."""
+    kind = _KINDS.get(int(model.eq_type[e]))
+    if kind == "joint":
+        return _coupling(model, names, e, label)
+    return _tendons(model, names, e, label) if kind == "tendon" else None
+
+
 def _coupling(model: Any, names: MujocoNames, e: int, label: str) -> Constraint | None:
     """A polynomial between two joints, or a joint that is held, as MuJoCo has it about their references."""
     follower, driver = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
@@ -92,14 +98,17 @@ def _coupling(model: Any, names: MujocoNames, e: int, label: str) -> Constraint 
     zero = float(model.qpos0[model.jnt_qposadr[follower]])
     polynomial = tuple(model.eq_data[e, :5].tolist())
     own = Constraint(
-        label, "coupling", joints=(names.joints[follower],), factors=(1.0,), offset=-zero, polynomial=polynomial
+        label,
+        "coupling",
+        joints=(names.joints[follower],),
+        factors=(1.0,),
+        offset=-zero,
+        polynomial=polynomial,
     )
     if driver < 0:
         return replace(own, polynomial=polynomial[:1])
     driver_zero = float(model.qpos0[model.jnt_qposadr[driver]])
-    return replace(
-        own, drivers=(names.joints[driver],), driver_factors=(1.0,), driver_offset=-driver_zero
-    )
+    return replace(own, drivers=(names.joints[driver],), driver_factors=(1.0,), driver_offset=-driver_zero)
 
 
 def _tendons(model: Any, names: MujocoNames, e: int, label: str) -> Constraint | None:
@@ -123,7 +132,7 @@ def _tendons(model: Any, names: MujocoNames, e: int, label: str) -> Constraint |
 
 
 def _fixed_tendon(model: Any, names: MujocoNames, tendon: int) -> tuple[dict[str, float], float] | None:
-    """The factors of joints in the length of a tendon, and its length in the reference; None of a spatial one."""
+    """The factors of joints in the length of a tendon, and its reference length; None of a spatial one."""
     import mujoco
 
     factors: dict[str, float] = {}
