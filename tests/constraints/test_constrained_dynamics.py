@@ -152,20 +152,18 @@ def test_rings_move_as_the_dense_equations_in_extended_precision_say(n: int, clo
     close(found.forces, forces, 1e-11)
 
 
-def test_every_joint_type_under_every_constraint() -> None:
-    robot = px.tree(
-        7,
-        branching=0.2,
-        seed=3,
-        joints=("revolute", "prismatic", "spherical", "planar", "universal", "helical"),
-    )
-    links = robot.link_names
-    contacts = (
-        px.constraint.point(links[-1], links[1]),
-        px.constraint.axis(links[4], axis=(0.3, 1.0, 0.2), offset=(0.0, 0.1, 0.0)),
-    )
+@pytest.mark.parametrize("kind", ["point", "axis", "weld"])
+def test_every_joint_type_under_every_constraint(kind: str) -> None:
+    types = ("revolute", "prismatic", "spherical", "planar", "universal", "helical")
+    robot = px.tree(7, branching=0.2, seed=3, joints=types)
+    first, second = robot.link_names[-1], robot.link_names[1]
+    contacts = {
+        "point": (px.constraint.point(first, second),),
+        "axis": (px.constraint.axis(first, axis=(0.3, 1.0, 0.2), offset=(0.0, 0.1, 0.0)),),
+        "weld": (px.constraint.weld(first),),
+    }[kind]
     q, qd, tau = (x[0] for x in state(robot))
-    assert robot.constraint_rank(q, contacts=contacts) == 8
+    assert robot.constraint_rank(q, contacts=contacts) == contacts[0].rows
     found = robot.constrained_dynamics(q, qd, tau, contacts=contacts)
     qdd, forces = dense(robot, q, qd, tau, contacts)
     close(found.qdd, qdd, 1e-9)

@@ -19,11 +19,11 @@ LINKAGE = """<mujoco><option><flag contact="disable"/></option>
       <site name="tip" pos=".5 0 0"/>
       <body name="e" pos=".2 0 .1"><joint name="je" axis="1 0 .2"/>
         <joint name="jf" type="slide" axis="0 1 1"/>
-        <geom type="box" size=".05 .04 .03"/></body>
+        <geom type="box" size=".25 .2 .15"/></body>
     </body></body>
   <body name="c" pos=".6 0 1"><joint name="jc" axis="0 1 0"/><geom size="0.02" fromto="0 0 0 .4 0 0"/>
     <body name="d" pos=".4 0 0"><joint name="jd" type="ball"/>
-      <geom size="0.03" fromto="0 0 0 .2 0 .1"/></body>
+      <geom size="0.2" fromto="0 0 0 .2 0 .1"/></body>
   </body>
 </worldbody>
 <tendon><fixed name="t1"><joint joint="ja" coef="2"/><joint joint="jc" coef="-1"/></fixed>
@@ -32,7 +32,7 @@ LINKAGE = """<mujoco><option><flag contact="disable"/></option>
 SOFT = 'solref="{t} 1" solimp="{d} {d} 0.001 0.5 2"'
 EQUALITIES = {
     "connect": ('<connect name="x" body1="b" body2="c" anchor=".5 0 0" {soft}/>', "point"),
-    "weld": ('<weld name="x" body1="e" body2="c" {soft}/>', "weld"),
+    "weld": ('<weld name="x" body1="e" body2="d" {soft}/>', "weld"),
     "joint": ('<joint name="x" joint1="jb" joint2="ja" polycoef=".1 -.5 .3 .2 .1" {soft}/>', "coupling"),
     "held": ('<joint name="x" joint1="jf" polycoef=".1 0 0 0 0" {soft}/>', "coupling"),
     "tendon": ('<tendon name="x" tendon1="t1" tendon2="t2" polycoef="0 .5 .2 0 0" {soft}/>', "tendon"),

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Functions of robots with constraints: from `robot.constraints` and contacts to compiled functions.
 
-`specification.py` checks which constraints a call has, `compiled.py` traces the equations of
-`algorithms/constrained/`, `api.py` has the methods of `Robot`, `closing.py` moves loops together.
+`compiled.py` traces the equations of `algorithms/constrained/`, `api.py` has the methods of `Robot`,
+`closing.py` moves loops together.
 """

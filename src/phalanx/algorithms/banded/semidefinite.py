@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ...robot.joints import choose_less
 from ...spatial import Array
 
 # Of a row's own diagonal entry: the squared sine of the angle to the rows before, below which it depends on
@@ -53,6 +56,8 @@ def solve_semidefinite(rows: SemidefiniteFactor, b: list[Any]) -> list[Any]:
 
 def _inverse(pivot: Any, bound: Any) -> Any:
     """1 / pivot, zero where it is below the bound; NaN remains."""
-    if not hasattr(pivot, "graph"):
+    if isinstance(pivot, float):
         return 1.0 / pivot if pivot > bound else 0.0
-    return pivot.graph.choose(pivot.graph.less(pivot, bound), 0.0, 1.0 / pivot)
+    each = np.empty((3, 1), dtype=object)
+    each[:, 0] = pivot - bound, 0.0, 1.0 / pivot
+    return choose_less(each[0], 0.0, each[1], each[2])[0]

@@ -25,7 +25,7 @@ from ...robot.robot import Robot
 from ...typing import ArrayLike
 from ..array_functions import ArrayFunctions
 from ..base import common_batch, require_shape
-from ..constrained import with_constraints
+from ..constraint_methods import with_constraints
 from ..numpy import model_in
 from ..signatures import JAX, Parameters, declare
 from .arrays import EXACT, JaxArray, array, unwrap

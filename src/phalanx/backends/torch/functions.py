@@ -16,7 +16,7 @@ from ...errors import PhalanxError
 from ...robot.frames import frames_cached
 from ...robot.robot import Robot
 from ..array_functions import ArrayFunctions
-from ..constrained import with_constraints
+from ..constraint_methods import with_constraints
 from ..signatures import TORCH, Parameters, declare
 from .autograd import Applied
 from .derivatives import Work, require_gradients
