@@ -80,9 +80,10 @@ def test_help_gives_the_shape_of_every_input(function: str) -> None:
 
 
 TOP = """
-    DistributedChain Kernel OwnFunction PhalanxError PhalanxWarning Robot RobotBuilder Simulation accuracy
-    algorithms chain closed_form compare constraint contact control convert cost data figures generators load machines
-    math papers recommend report robots schedule set_threads snake speedup tree visuals
+    DistributedChain Kernel OwnFunction PhalanxError PhalanxWarning Robot RobotBuilder Simulation
+    accuracy algorithms chain closed_form compare constraint contact control convert cost data figures
+    generators load machines math papers recommend report robots schedule set_threads snake speedup tree
+    visuals
 """
 OF_ROBOTS = """
     aba armature bias_forces center_of_mass center_of_mass_acceleration center_of_mass_jacobian

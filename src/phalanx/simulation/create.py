@@ -163,7 +163,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
             f'robot "{robot.name}".'
         )
-    held = dict.fromkeys([*(x.name for x in robot.loops), *(x.name for x in robot.constraints)])
+    held = dict.fromkeys([*(x.name for x in robot.loops), *(x.name for x in robot.description.constraints)])
     if count := len(held):
         joints = "loop or other constraint" if count == 1 else "loops and other constraints"
         warn(
