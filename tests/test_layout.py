@@ -40,6 +40,7 @@ LAYERS = (
     "distributed",
     "tracing",
     "inverse_kinematics",
+    "constraints",
     "simulation",
     "export",
     "data",

@@ -81,23 +81,26 @@ def test_help_gives_the_shape_of_every_input(function: str) -> None:
 
 TOP = """
     DistributedChain Kernel OwnFunction PhalanxError PhalanxWarning Robot RobotBuilder Simulation accuracy
-    algorithms chain closed_form compare contact control convert cost data figures generators load machines
-    math papers recommend report robots schedule set_threads snake speedup target tree visuals
+    algorithms chain closed_form compare constraint contact control convert cost data figures generators
+    load machines math papers recommend report robots schedule set_threads snake speedup target tree
+    visuals
 """
 OF_ROBOTS = """
     aba actuated armature attach bias_forces center_of_mass center_of_mass_acceleration
     center_of_mass_jacobian center_of_mass_velocity centroidal_momentum centroidal_momentum_matrix
-    centroidal_momentum_time_variation configurations coriolis_matrix coupling crba damping depth
+    centroidal_momentum_time_variation close_loops configurations constrained_dynamics
+    constrained_dynamics_derivatives constrained_inverse_dynamics constraint_bias constraint_error
+    constraint_jacobian constraint_rank constraints coriolis_matrix coupling crba damping depth
     description difference digest expand export fix forward_dynamics forward_dynamics_derivatives
     forward_kinematics frame frame_acceleration frame_names frame_pose frame_poses frame_velocity frames
-    friction from_dh function gravity gravity_forces hvp inertial_parameters integrate inverse_dynamics
-    inverse_dynamics_derivatives inverse_kinematics inverse_kinematics_derivatives is_coupled is_serial
-    jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel kinematic_hessian
-    kinetic_energy left_out limits link_masses link_names loops mass_matrix mass_matrix_inverse merge
-    mimics n_links name neutral normalize nq nv operational_space_inertia parents potential_energy
-    q_slices random_state regressor remove replace reroot rnea save simulation spring_reference stiffness
-    subtree to_dh to_urdf torch total_mass track v_slices vjp with_actuation with_configuration
-    with_floating_base with_frame with_payload with_srdf wrenches
+    friction from_dh function gravity gravity_forces hvp impulse_dynamics inertial_parameters integrate
+    inverse_dynamics inverse_dynamics_derivatives inverse_kinematics inverse_kinematics_derivatives
+    is_coupled is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel
+    kinematic_hessian kinetic_energy left_out limits link_masses link_names loops mass_matrix
+    mass_matrix_inverse merge mimics n_links name neutral normalize nq nv operational_space_inertia
+    parents potential_energy q_slices random_state regressor remove replace reroot rnea save simulation
+    spring_reference stiffness subtree to_dh to_urdf torch total_mass track v_slices vjp with_actuation
+    with_configuration with_constraint with_floating_base with_frame with_payload with_srdf wrenches
 """
 
 

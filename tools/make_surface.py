@@ -26,6 +26,7 @@ if "phalanx" not in sys.modules:  # the registry alone: methods of new functions
 from phalanx.algorithms import ALIASES, FUNCTIONS, Function  # noqa: E402
 from phalanx.algorithms.registry import VALUE, with_value  # noqa: E402
 from phalanx.backends.signatures import JAX, ROBOT, Parameters, camel, outs, shape, summary  # noqa: E402
+from phalanx.robot.constrained import CONSTRAINED  # noqa: E402
 from phalanx.simulation.integrators import DEFAULT, INTEGRATORS  # noqa: E402
 
 WIDTH = 110
@@ -128,7 +129,9 @@ def robot_api() -> str:
 def one_result() -> str:
     """The type of the names of functions with one result."""
     names = [f'"{f.name}"' for f in FUNCTIONS.values() if len(f.outputs) == 1]
-    return "\n".join(["_OneResult: TypeAlias = Literal[", *_rows(names, 4), "]\n\n\n"])
+    constrained = [f'"{name}"' for name in CONSTRAINED]
+    text = "\n".join(["_OneResult: TypeAlias = Literal[", *_rows(names, 4), "]\n"])
+    return text + "\n".join(["_Constrained: TypeAlias = Literal[", *_rows(constrained, 4), "]\n\n\n"])
 
 
 def simulation() -> str:
@@ -157,6 +160,7 @@ from numpy.random import Generator
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 from . import results
+from .constrained import Contacts
 
 if TYPE_CHECKING:
     from ..backends.devices.base import DeviceKernel
@@ -364,6 +368,12 @@ KERNEL = '''    @overload
     ) -> FunctionKernel[Array]: ...
 
     @overload
+    def kernel(  # type: ignore[overload-overlap]
+        self, function: _Constrained, algorithm: Literal["auto"] = "auto", dtype: FloatType = "float64",
+        *, contacts: Contacts = (),
+    ) -> OwnFunction: ...
+
+    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
@@ -382,7 +392,7 @@ KERNEL = '''    @overload
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Device = "cpu", value: bool = False, group: int | None = None,
-        memory: Literal["auto", "local", "global"] = "auto",
+        memory: Literal["auto", "local", "global"] = "auto", contacts: Contacts = (),
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -397,6 +407,8 @@ KERNEL = '''    @overload
         On "opencl" and "cuda" each work-item, or thread, has a state of its own. With `group`, that many
         share the links of one state of a chain; `memory` says where their scratch memory is: in local
         (shared) memory as far as that goes ("auto"), only there ("local"), or in global memory.
+
+        Functions under constraints, such as "constrained_dynamics", take `contacts`; they are `OwnFunction`s.
         """
 '''
 

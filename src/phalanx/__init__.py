@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .inverse_kinematics import target
     from .io import convert
     from .io.visuals import visuals
+    from .robot import constraint
     from .simulation import contact, control
     from .simulation.simulation import Simulation
     from .studio.report import report
@@ -51,6 +52,7 @@ __all__ = [
     "chain",
     "closed_form",
     "compare",
+    "constraint",
     "contact",
     "control",
     "convert",
@@ -83,6 +85,7 @@ _LATER = {
     "accuracy": ".study.accuracy",
     "closed_form": ".study.closed_form",
     "compare": ".study.compare",
+    "constraint": ".robot.constraint",
     "contact": ".simulation.contact",
     "control": ".simulation.control",
     "convert": ".io.convert",

@@ -37,6 +37,7 @@ from .backends.devices.base import device_kernel, group_of
 from .backends.structure import factors_well, require_invertible, require_six_directions, segments_well
 from .errors import PhalanxError, is_one_of, listing, shown
 from .program.task import SEGMENTS, Call, cuts
+from .robot.constrained import CONSTRAINED
 from .robot.formulas import STEPS
 from .robot.frames import carriers_of
 from .robot.robot import Robot, require_robot
@@ -231,10 +232,20 @@ def kernel(
     value: bool = False,
     group: Any = None,
     memory: Any = "auto",
+    contacts: Any = (),
 ) -> Any:
     """`Robot.kernel`, as `robot/api.py` declares it."""
     from .backends.native.kernel import kernel_class
 
+    if is_one_of(function, tuple(CONSTRAINED)):
+        given = (algorithm, frame, reference, batch, device, value, group, memory)
+        if given != ("auto", None, None, None, "cpu", False, None, "auto"):
+            raise PhalanxError(f"kernel: {function} takes dtype and contacts alone; leave the others out.")
+        made = robot.function(function, contacts=contacts)
+        made.llvm_ir(float_type(dtype, "kernel"))
+        return made
+    if not isinstance(contacts, tuple) or contacts:
+        raise PhalanxError(f"kernel: {shown(function)} takes no contacts; leave them out.")
     if is_one_of(function, STEPS):
         return robot.function(function)
     call = resolve(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from .backends.base import memo_key, module_of
 from .backends.fastpath import AUTO, VALUED, entry_of, knows, method_of, recall, remember
 from .backends.signatures import ROBOT, Parameters, declare
 from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
-from .errors import PhalanxError
+from .errors import PhalanxError, closest
 from .products import hvp, jvp, vjp
 from .program.task import Call
 from .robot.api import EntryPoints
+from .robot.constrained import CONSTRAINED, ConstrainedFunctions
 from .robot.frames import frames_cached
 from .robot.robot import Robot
 
@@ -234,6 +235,8 @@ def export(
 
 def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
     """`Robot.function`, as `robot/api.py` declares it; what it needs is imported now."""
+    if isinstance(f, str) and f in CONSTRAINED:
+        return import_module(".constraints.api", __package__).function(self, f, sizes)
     return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
@@ -332,7 +335,55 @@ def _on_torch(robot: Robot) -> Any:
     return robot._memoized("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
 
 
+def _constrained(name: str) -> Any:
+    """The method of Robot for a function under constraints; what it needs is imported at its first call."""
+    declared = getattr(ConstrainedFunctions, name)
+    inputs = CONSTRAINED[name][0]
+    known = signature(declared)
+    made: list[Any] = []
+
+    def method(self: Robot, *given: Any, **options: Any) -> Any:
+        if len(given) != len(inputs) or not options.keys() <= known.parameters.keys():
+            try:
+                bound = known.bind(self, *given, **options).arguments
+            except TypeError as error:
+                near = [closest(o, list(known.parameters)) for o in options if o not in known.parameters]
+                hint = f". Did you mean '{near[0]}'?" if near and near[0] else ""
+                raise TypeError(f"Robot.{name}() {error}{hint}") from None
+            given = tuple(bound[each] for each in inputs)
+            options = {n: x for n, x in bound.items() if n not in ("self", *inputs)}
+        if not made:
+            made.append(import_module(".constraints.api", __package__).call)
+        return made[0](self, name, given, options)
+
+    method.__name__, method.__signature__ = name, known  # type: ignore[attr-defined]
+    return as_declared(method, declared)
+
+
+def constraint_rank(self: Robot, q: Any, *, contacts: Any = ()) -> Any:
+    """`Robot.constraint_rank`, as `robot/constrained.py` declares it; what it needs is imported now."""
+    return import_module(".constraints.api", __package__).rank(self, q, contacts)
+
+
+def close_loops(
+    self: Robot,
+    q: Any,
+    *,
+    fixed: Any = (),
+    tolerance: float = 1e-10,
+    iterations: int = 100,
+    threads: int | None = None,
+) -> Any:
+    """`Robot.close_loops`, as `robot/constrained.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".constraints.closing", __package__)
+    return entry_point.close_loops(self, q, fixed, tolerance, iterations, threads)
+
+
 def _attach() -> None:
+    for name in CONSTRAINED:
+        setattr(Robot, name, _constrained(name))
+    for made in (constraint_rank, close_loops):
+        setattr(Robot, made.__name__, as_declared(made, getattr(ConstrainedFunctions, made.__name__)))
     declare(Robot, ROBOT, FUNCTIONS.values(), _method)
     for alias, name in ALIASES.items():
         setattr(Robot, alias, getattr(Robot, name))

@@ -232,9 +232,10 @@ def test_loops_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file = tmp_path / "gripper.json"
     px.Robot(replace(robot.description, loops=(loop,))).save(file)
     text = text_of([str(file)], capsys)
-    assert "rod   spherical  left       right" in text
-    assert "nothing is computed with them" in text
-    assert "loops     1, left open: see below" in text
+    row = next(line for line in text.splitlines() if line.startswith("rod "))
+    assert row.split() == ["rod", "point", "3", "left", "right"]
+    assert "held by constrained_dynamics and its relatives" in text
+    assert "held      1 constraints of 3 rows: see below" in text
     (facts,) = json_of([str(file)], capsys)["loops"]
     assert (facts["name"], facts["type"]) == ("rod", "spherical")
     assert (facts["predecessor"], facts["successor"]) == ("left", "right")

@@ -235,7 +235,7 @@ def test_a_robot_tells_how_many_joints_follow_and_how_many_loops_are_open() -> N
     assert told(one).endswith("nq = 2, nv = 2, 1 joint follows another>")
     connect = '<connect body1="b" anchor="0 0 0"/>'
     text = told(one + other + connect * 2)
-    assert text.endswith("nq = 1, nv = 1, 2 joints follow others, 2 loops left open>")
+    assert text.endswith("nq = 1, nv = 1, 2 joints follow others, 2 constraints>")
 
 
 PACKAGED = Path(mujoco.__file__).parent / "testdata" / "model.xml"

@@ -33,7 +33,7 @@ def test_loops_of_urdf_plus_are_kept_and_told() -> None:
     told = [str(warning.message) for warning in caught if "loop" in str(warning.message)]
     assert len(told) == 1
     loops = '2 loops ("closure: b to c", "older: a to c"); 1 coupling ("gears").'
-    assert f"{loops} The loops are kept as robot.loops." in told[0]
+    assert f"{loops} The loops are kept as robot.constraints, which" in told[0]
     assert loaded.left_out == ('1 coupling ("gears")',)
     closure, older = loaded.loops
     assert (closure.type, closure.predecessor, closure.successor) == ("continuous", "b", "c")

@@ -287,7 +287,7 @@ def test_loops_that_stay_open_are_said_once() -> None:
     builder.add_joint("j", "prismatic", "base", "rod")
     builder.add_loop("bar", "spherical", "base", "rod")
     robot = builder.build()
-    told = r'robot "looped" has 1 joint that closes loops \("bar"\), not enforced'
+    told = r'robot "looped" has 1 loop or other constraint \("bar"\), not enforced'
     with pytest.warns(px.PhalanxWarning, match=told) as seen:
         robot.simulation(1e-3)
     assert len(seen) == 1

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         draw_tree(robot.parents.tolist(), labels, width=width, everything=args.all),
         _joint_table(facts["joints"], width, args.all),
         _actuator_table(facts, width, args.all),
-        _loop_table(facts["loops"], width, args.all),
+        _constraint_table(facts["constraints"], width, args.all),
     ]
     emit("\n\n".join("\n".join(block) for block in blocks if block))
     return 0
@@ -84,8 +84,12 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
     rows.insert(-2, ("actuated", inputs))
     if facts["configurations"]:
         rows.append(("states", ", ".join(facts["configurations"])))
-    if facts["loops"]:
-        rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
+    if facts["constraints"]:
+        size = sum(c["rows"] for c in facts["constraints"])
+        rows.insert(-2, ("held", f"{len(facts['constraints']):,} constraints of {size:,} rows: see below"))
+    held = {c["name"] for c in facts["constraints"]}
+    if still_open := [loop["name"] for loop in facts["loops"] if loop["name"] not in held]:
+        rows.insert(-2, ("loops", f"{len(still_open):,} of a type that is not held, left open"))
     lines = [fit(f"{label:<8}  {text}", width) for label, text in rows]
     if facts["left_out"]:
         line = f"{'left out':<8}  {'; '.join(facts['left_out'])}"
@@ -124,16 +128,19 @@ def _actuator_table(facts: dict[str, Any], width: int, everything: bool) -> list
     return [*table(head, rows, align="<<>>>>", width=width), "", *textwrap.wrap(note, width)]
 
 
-def _loop_table(loops: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
-    if not loops:
+def _constraint_table(constraints: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
+    if not constraints:
         return []
-    shown = loops if everything or len(loops) <= MOST_ROWS else loops[:ENDS_OF_TABLE]
-    rows = [(x["name"], x["type"], x["predecessor"], x["successor"]) for x in shown]
-    if len(shown) < len(loops):
-        rows.append((f"… {len(loops) - len(shown):,} more", "", "", ""))
-    note = "loops of the file are listed, but nothing is computed with them: the joints above move freely"
-    head = ("loop", "type", "from link", "to link")
-    return [*table(head, rows, align="<<<<", width=width), "", *textwrap.wrap(note, width)]
+    shown = constraints if everything or len(constraints) <= MOST_ROWS else constraints[:ENDS_OF_TABLE]
+    rows = [(c["name"], c["kind"], str(c["rows"]), c["first"], c["second"]) for c in shown]
+    if len(shown) < len(constraints):
+        rows.append((f"… {len(constraints) - len(shown):,} more", "", "", "", ""))
+    note = (
+        "held by constrained_dynamics and its relatives; functions of the tree, as forward_dynamics, "
+        "leave them open"
+    )
+    head = ("constraint", "kind", "rows", "from", "to")
+    return [*table(head, rows, align="<<><<", width=width), "", *textwrap.wrap(note, width)]
 
 
 def _joint_rows(joint: dict[str, Any]) -> Iterator[tuple[str, ...]]:

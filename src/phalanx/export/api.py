@@ -37,6 +37,7 @@ from ..program.ir import Program
 from ..program.lowering import annotated, form_of, specialised
 from ..program.passes.nonfinite import spread
 from ..program.task import Call
+from ..robot.constrained import CONSTRAINED
 from ..robot.formulas import STEPS
 from ..robot.robot import Robot
 from ..simulation.engine import step_trace, straight_step
@@ -239,7 +240,7 @@ def _entry(robot: Robot, wanted: Any, name: Any, dtype: Any) -> ExportEntry:
         made = _own(wanted)
     elif isinstance(wanted, Kernel):
         made = entry_of(wanted._call)
-    elif isinstance(wanted, str) and FunctionSpec.parse(wanted).function in STEPS:
+    elif isinstance(wanted, str) and FunctionSpec.parse(wanted).function in (*STEPS, *CONSTRAINED):
         spec = FunctionSpec.parse(wanted)
         own = robot.function(spec.function)
         made = _own(getattr(own, spec.derivative) if spec.derivative else own)

@@ -88,6 +88,17 @@ class Fields:
             raise self.refuse(key, "text")
         return value
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The list of texts at `key`, empty if absent."""
+        value = self.table.get(key, ())
+        if (
+            not isinstance(value, Sequence)
+            or isinstance(value, str)
+            or any(type(x) is not str for x in value)
+        ):
+            raise self.refuse(key, "a list of texts")
+        return tuple(value)
+
     def flag(self, key: str, default: bool) -> bool:
         """True or false at `key`."""
         value = self._value(key, default, "true or false")

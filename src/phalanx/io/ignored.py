@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from phalanx.errors import listing, warn
 from phalanx.io.xml import Element
+from phalanx.robot.constraint import constraints_of, not_enforced
 from phalanx.robot.description import Description
 
 MOST = 5  # names of a kind that a message lists
@@ -49,14 +50,21 @@ def named(kind: str, several: str = "", *, names: Collection[str]) -> list[str]:
 
 
 def leaving_out(description: Description, phrases: Iterable[str]) -> Description:
-    """The description with what it leaves out; one warning names that and its loops."""
+    """The description with what it leaves out; one warning names that, its loops and other constraints."""
     left_out = tuple(phrases)
     loops = named("loop", names=[f"{x.name}: {x.predecessor} to {x.successor}" for x in description.loops])
-    if loops or left_out:
-        where = " The loops are kept as robot.loops." if loops else ""
+    held = named("constraint", names=[x.name for x in description.constraints])
+    if loops or held or left_out:
+        where = ""
+        if constraints_of(description):
+            what = "loops and constraints" if loops and held else "loops" if loops else "constraints"
+            where = f" The {what} are kept as robot.constraints, which robot.constrained_dynamics holds."
+        if open_loops := not_enforced(description):
+            where += f" Loops of these types are kept as robot.loops alone: {listing(open_loops, most=MOST)}."
         warn(
             f"{description.where}: left out, for they are not part of a tree of rigid bodies: "
-            f"{'; '.join((*loops, *left_out))}.{where} Remove them from the file if they do not matter."
+            f"{'; '.join((*loops, *held, *left_out))}.{where} Remove them from the file if they do "
+            "not matter."
         )
     return replace(description, left_out=left_out) if left_out else description
 

@@ -16,6 +16,7 @@ from ..robot.description import (
     PER_COORDINATE,
     Actuator,
     Configuration,
+    Constraint,
     Description,
     FixedFrame,
     Joint,
@@ -36,7 +37,8 @@ _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(LoopClosure))
 _ACTUATOR = tuple(f.name for f in fields(Actuator))
 _CONFIGURATION = tuple(f.name for f in fields(Configuration))
-_LISTS = ("links", "joints", "frames", "loops", "actuators", "configurations")
+_CONSTRAINT = tuple(f.name for f in fields(Constraint))
+_LISTS = ("links", "joints", "frames", "loops", "constraints", "actuators", "configurations")
 # Absent where they are as by default, so that older versions read the file.
 _OPTIONAL = {f.name: f.default for f in fields(Description) if f.name in _LISTS[2:]}
 
@@ -93,6 +95,7 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
             Configuration(x.text("name"), _texts(x, "joints"), _rows(x, "values"))
             for x in _some(top, "configurations", "configuration", _CONFIGURATION)
         ),
+        constraints=tuple(_constraint(each) for each in _some(top, "constraints", "constraint", _CONSTRAINT)),
         source=source,
     )
 
@@ -103,7 +106,9 @@ def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Field
     return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
 
 
-def _plain_item(item: Link | Joint | FixedFrame | LoopClosure | Actuator | Configuration) -> dict[str, Any]:
+def _plain_item(
+    item: Link | Joint | FixedFrame | LoopClosure | Actuator | Configuration | Constraint,
+) -> dict[str, Any]:
     """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
@@ -198,6 +203,24 @@ def _rows(item: Fields, key: str) -> tuple[tuple[float, ...], ...]:
     if len(rows) != len(item.tables("joints")):
         raise item.refuse(key, "one list of numbers for each joint")
     return tuple(rows)
+
+
+def _constraint(each: Fields) -> Constraint:
+    return Constraint(
+        each.text("name"),
+        each.text("kind"),
+        first=each.text("first", ""),
+        second=each.text("second", ""),
+        first_pose=_pose(each, "first_pose"),
+        second_pose=_pose(each, "second_pose"),
+        joints=each.texts("joints"),
+        factors=each.numbers("factors", None, ()),
+        offset=each.number("offset", 0.0),
+        drivers=each.texts("drivers"),
+        driver_factors=each.numbers("driver_factors", None, ()),
+        driver_offset=each.number("driver_offset", 0.0),
+        polynomial=each.numbers("polynomial", None, ()),
+    )
 
 
 def _pose(joint: Fields, key: str) -> Pose:

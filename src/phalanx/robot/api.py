@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 from . import results
+from .constrained import Contacts
 
 if TYPE_CHECKING:
     from ..backends.devices.base import DeviceKernel
@@ -33,6 +34,10 @@ _OneResult: TypeAlias = Literal[
     "centroidal_momentum_time_variation", "center_of_mass_jacobian", "center_of_mass_velocity",
     "center_of_mass_acceleration", "operational_space_inertia", "frame_velocity", "frame_acceleration",
     "jacobian_time_derivative", "kinematic_hessian",
+]
+_Constrained: TypeAlias = Literal[
+    "constrained_dynamics", "constrained_dynamics_derivatives", "impulse_dynamics",
+    "constrained_inverse_dynamics", "constraint_error", "constraint_jacobian", "constraint_bias",
 ]
 
 
@@ -255,6 +260,12 @@ class EntryPoints:
     ) -> FunctionKernel[Array]: ...
 
     @overload
+    def kernel(  # type: ignore[overload-overlap]
+        self, function: _Constrained, algorithm: Literal["auto"] = "auto", dtype: FloatType = "float64",
+        *, contacts: Contacts = (),
+    ) -> OwnFunction: ...
+
+    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
@@ -273,7 +284,7 @@ class EntryPoints:
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Device = "cpu", value: bool = False, group: int | None = None,
-        memory: Literal["auto", "local", "global"] = "auto",
+        memory: Literal["auto", "local", "global"] = "auto", contacts: Contacts = (),
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -288,4 +299,6 @@ class EntryPoints:
         On "opencl" and "cuda" each work-item, or thread, has a state of its own. With `group`, that many
         share the links of one state of a chain; `memory` says where their scratch memory is: in local
         (shared) memory as far as that goes ("auto"), only there ("local"), or in global memory.
+
+        Functions under constraints, such as "constrained_dynamics", take `contacts`; they are `OwnFunction`s.
         """

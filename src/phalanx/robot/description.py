@@ -225,6 +225,36 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Constraint:
+    """What robots shall keep at zero; `px.constraint` makes them.
+
+    A "point" (3 rows), "weld" (6) or "axis" (5, a hinge about z) holds a frame on `first`, with the pose
+    `first_pose` there, at one on `second`; without a name that is the world. A "coupling" or "tendon" (1 row)
+    is sum(factors q[joints]) + offset = P(sum(driver_factors q[drivers]) + driver_offset), where P has the
+    coefficients `polynomial`, the constant one first.
+    """
+
+    name: str
+    kind: str
+    first: str = ""
+    second: str = ""
+    first_pose: Pose = IDENTITY
+    second_pose: Pose = IDENTITY
+    joints: tuple[str, ...] = ()
+    factors: tuple[float, ...] = ()
+    offset: float = 0.0
+    drivers: tuple[str, ...] = ()
+    driver_factors: tuple[float, ...] = ()
+    driver_offset: float = 0.0
+    polynomial: tuple[float, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many numbers it holds at zero."""
+        return {"point": 3, "weld": 6, "axis": 5}.get(self.kind, 1)
+
+
+@dataclass(frozen=True)
 class Description:
     """Links and joints in file order, with gravity in the base frame of the file."""
 
@@ -239,6 +269,7 @@ class Description:
     loops: tuple[LoopClosure, ...] = ()
     actuators: tuple[Actuator, ...] | None = None  # None where nothing is said of them
     configurations: tuple[Configuration, ...] = ()
+    constraints: tuple[Constraint, ...] = ()  # beside those of loops
     source: str = field(default="", compare=False)  # file for messages
     left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 sensors", "1 keyframe"
     origins: tuple[Origin, ...] = field(default=(), compare=False)  # of robots put together; else `source`
@@ -435,15 +466,23 @@ def weld(description: Description, values: Mapping[str, Pose]) -> Description:
 
 
 def without_joints(description: Description, gone: Collection[str]) -> Description:
-    """The description whose actuators and configurations know nothing of some joints."""
+    """The description whose actuators, configurations and constraints know nothing of some joints."""
     if not gone:
         return description
+    for c in description.constraints:
+        named = {*c.joints, *c.drivers}
+        if not named.isdisjoint(gone) and not named <= set(gone):
+            raise PhalanxError(
+                f'{description.where}: constraint "{c.name}" couples {listing(sorted(named & set(gone)), most=4)} '
+                f"with {listing(sorted(named - set(gone)), most=4)}; expected all of its joints to go, or none."
+            )
     actuators = description.actuators
     if actuators is not None:
         actuators = tuple(x for x in (_without(a, "arms", gone) for a in actuators) if x.joints)
     configurations = (_without(c, "values", gone) for c in description.configurations)
     kept = tuple(x for x in configurations if x.joints)
-    return replace(description, actuators=actuators, configurations=kept)
+    constraints = tuple(c for c in description.constraints if not c.joints or c.joints[0] not in gone)
+    return replace(description, actuators=actuators, configurations=kept, constraints=constraints)
 
 
 def _without(item: Item, label: str, gone: Collection[str]) -> Item:

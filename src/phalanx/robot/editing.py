@@ -18,6 +18,7 @@ from .description import (
     BASE,
     IDENTITY,
     Configuration,
+    Constraint,
     Description,
     FixedFrame,
     Joint,
@@ -55,6 +56,7 @@ def attached(
     added = replace(added, floating_base=False, base_armature=())
     added = d.without_joints(added, (BASE,))
     root, _ = ordered(added)
+    added = _with_world_at(added, link, origin)
     both = _joined(description, added, where, 'a prefix such as prefix="tool_"')
     taken = {j.name for j in both.joints}
     name = _free(f"{root}_mount", {*taken}) if joint is None else d.text(joint, f"{where}: joint")
@@ -86,6 +88,7 @@ def merged(description: Description, other: Description, poses: Any, prefixes: A
         else:
             parts[k] = d.without_joints(part, (BASE,))
             mount = Joint(_free(f"{root}_mount", taken), WELD, world, root, origin=pose)
+        parts[k] = _with_world_at(parts[k], "", pose)
         mounts.append(mount)
     remedy = 'prefixes such as prefixes=("left_", "right_")'
     one, two = (replace(p, floating_base=False, base_armature=()) for p in parts)
@@ -123,6 +126,7 @@ def subtree(description: Description, link: Any, name: Any) -> Description:
     _require_link(description, link, where)
     part = _restricted(description, _carried(link, joints), where)
     if link != root:
+        _require_none_at_the_world(part, where)
         part = replace(part, floating_base=False, base_armature=())
         part = d.without_joints(part, (BASE,))
     return replace(part, name=link if name is None else d.text(name, f"{where}: name"))
@@ -150,6 +154,8 @@ def rerooted(description: Description, link: Any) -> Description:
         base = path.pop()
     if not path:
         return description
+    if base is None:
+        _require_none_at_the_world(description, where)
     moved = {joint.name: _reversed(joint, where) for joint in path}
     if base is not None:
         _require_nothing_at(base, where)
@@ -193,7 +199,7 @@ def _renamed(
     joint: Callable[[str], str] = _same,
     rest: Callable[[str], str] = _same,
 ) -> Description:
-    """The description with other names of links and frames, joints, and loops and actuators."""
+    """The description with other names of links and frames, joints, and loops, constraints and actuators."""
     actuators = description.actuators
     if actuators is not None:
         actuators = tuple(
@@ -216,6 +222,17 @@ def _renamed(
         loops=tuple(
             replace(x, name=rest(x.name), predecessor=link(x.predecessor), successor=link(x.successor))
             for x in description.loops
+        ),
+        constraints=tuple(
+            replace(
+                c,
+                name=rest(c.name),
+                first=c.first and link(c.first),
+                second=c.second and link(c.second),
+                joints=tuple(map(joint, c.joints)),
+                drivers=tuple(map(joint, c.drivers)),
+            )
+            for c in description.constraints
         ),
         actuators=actuators,
         configurations=tuple(
@@ -252,12 +269,36 @@ def _restricted(description: Description, links: Collection[str], where: str) ->
         joints=tuple(_independent(j) if j.mimic and j.mimic.joint not in names else j for j in joints),
         frames=frames,
         loops=tuple(x for x in description.loops if x.predecessor in links and x.successor in links),
+        constraints=tuple(c for c in description.constraints if {c.first, c.second} <= {"", *shown_names}),
         origins=tuple(
             replace(o, names=tuple(pair for pair in o.names if pair[0] in shown_names))
             for o in origins(description)
         ),
     )
     return d.without_joints(part, {j.name for j in description.joints} - names)
+
+
+def _with_world_at(description: Description, link: str, pose: Pose) -> Description:
+    """The description whose constraints with the world are with a pose of a link instead."""
+
+    def moved(c: Constraint) -> Constraint:
+        if c.joints:
+            return c
+        if not c.first:
+            c = replace(c, first=link, first_pose=pose @ c.first_pose)
+        return c if c.second else replace(c, second=link, second_pose=pose @ c.second_pose)
+
+    return replace(description, constraints=tuple(map(moved, description.constraints)))
+
+
+def _require_none_at_the_world(description: Description, where: str) -> None:
+    """Raise where a constraint holds a frame at the world, which another base sees elsewhere."""
+    for c in description.constraints:
+        if not c.joints and not (c.first and c.second):
+            raise PhalanxError(
+                f'{where}: constraint "{c.name}" holds a frame at the world, which is elsewhere for another base; '
+                "expected constraints between frames of the robot. Add it afterwards, by with_constraint."
+            )
 
 
 def _independent(joint: Joint) -> Joint:
@@ -275,6 +316,7 @@ def _joined(description: Description, other: Description, where: str, remedy: st
         ("link or frame", _frame_names),
         ("joint", lambda x: [j.name for j in x.joints]),
         ("loop", lambda x: [loop.name for loop in x.loops]),
+        ("constraint", lambda x: [c.name for c in x.constraints]),
         ("actuator", lambda x: [a.name for a in x.actuators or ()]),
     ):
         common = set(names(description)) & set(names(other))
@@ -293,6 +335,7 @@ def _joined(description: Description, other: Description, where: str, remedy: st
         joints=(*description.joints, *other.joints),
         frames=(*description.frames, *other.frames),
         loops=(*description.loops, *other.loops),
+        constraints=(*description.constraints, *other.constraints),
         actuators=actuators,
         configurations=_united((*description.configurations, *other.configurations)),
         origins=(*origins(description), *origins(other)),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .assembly import BASE
-from .description import LoopClosure
+from .description import Constraint, LoopClosure
 from .joints import FREE
 from .robot import Robot
 
@@ -34,6 +34,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "configurations": dict(robot.configurations),
         "frames": list(robot.frame_names),
         "loops": [_loop(loop) for loop in robot.loops],
+        "constraints": [_constraint(c) for c in robot.constraints],
         "left_out": list(robot.left_out),
     }
 
@@ -63,6 +64,18 @@ def _actuators(robot: Robot) -> list[dict[str, Any]]:
         }
         for k, name in enumerate(inputs.names)
     ]
+
+
+def _constraint(c: Constraint) -> dict[str, Any]:
+    """A closure by its frames, an equation by its joints."""
+    return {
+        "name": c.name,
+        "kind": c.kind,
+        "rows": c.rows,
+        "first": c.first or " ".join(c.joints),
+        "second": c.second or " ".join(c.drivers) or ("" if c.joints else "world"),
+        "polynomial": list(c.polynomial),
+    }
 
 
 def _joints(robot: Robot, names: list[str], types: list[str]) -> list[dict[str, Any]]:

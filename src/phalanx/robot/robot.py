@@ -24,12 +24,13 @@ from ..errors import PhalanxError, nearest, printable, shown, warn
 from ..files import write_text
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Source, Vector
 from ..typing import Path as PathLike
-from . import actuation, changes, configurations, editing, formulas
+from . import actuation, changes, configurations, constraint, editing, formulas
 from .actuation import Actuation
 from .api import EntryPoints
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
-from .description import Actuator, Description, LoopClosure, Mimic
+from .constrained import ConstrainedFunctions
+from .description import Actuator, Constraint, Description, LoopClosure, Mimic
 from .dh.frames import require_chain
 from .dh.table import DHTable, table_of
 from .functions import Functions
@@ -49,7 +50,7 @@ class FileFormats(NamedTuple):
     with_srdf: Callable[[Description, Any], Description]
 
 
-class Robot(Functions, EntryPoints):
+class Robot(Functions, ConstrainedFunctions, EntryPoints):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
     Safe to share between threads; pickles and copies by its description. `description` has its links and
@@ -191,8 +192,18 @@ class Robot(Functions, EntryPoints):
 
     @property
     def loops(self) -> tuple[LoopClosure, ...]:
-        """The joints of the file that close loops; the dynamics leave them out."""
+        """The joints of the file that close loops; `constraints` has them as constraints."""
         return self.description.loops
+
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What `constrained_dynamics` and its relatives hold: those of the file's loops, then others.
+
+        `forward_dynamics` and the other functions of the tree know nothing of them.
+        """
+        for c in self.description.constraints:
+            constraint.check(self, c, f'robot "{self.name}"')
+        return constraint.constraints_of(self.description)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -264,7 +275,8 @@ class Robot(Functions, EntryPoints):
         name, shape = printable(self.name), "chain" if self.is_serial else "tree"
         more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
         more += ["1 joint follows another"] if len(self.mimics) == 1 else []
-        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        count = len(constraint.constraints_of(self.description))
+        more += [f"{count} constraint{'s' * (count > 1)}"] if count else []
         facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
         return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
 
@@ -477,6 +489,10 @@ class Robot(Functions, EntryPoints):
         are of the inverse motion. The new base stands where the old one stood, or floats.
         """
         return _rebuild(editing.rerooted(self.description, link))
+
+    def with_constraint(self, *constraints: Constraint) -> Robot:
+        """The robot with one more constraint, or several, as `px.constraint.point` and others make them."""
+        return _rebuild(constraint.with_constraints(self, constraints))
 
     # ------------------------------------------------------------------- configurations
 

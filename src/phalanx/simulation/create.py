@@ -163,11 +163,12 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
             f'robot "{robot.name}".'
         )
-    if count := len(robot.loops):
-        joints = "joint that closes" if count == 1 else "joints that close"
+    held = dict.fromkeys([*(x.name for x in robot.loops), *(x.name for x in robot.description.constraints)])
+    if count := len(held):
+        joints = "loop or other constraint" if count == 1 else "loops and other constraints"
         warn(
-            f'{where}: robot "{robot.name}" has {count} {joints} loops '
-            f"({listing([x.name for x in robot.loops], most=4)}), not enforced: they stay open here. "
+            f'{where}: robot "{robot.name}" has {count} {joints} '
+            f"({listing(held, most=4)}), not enforced: they stay open here. "
             "Add forces between the two sides, as px.contact.spring, or accept it."
         )
     return Simulation(settings, precision, given)

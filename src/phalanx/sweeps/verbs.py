@@ -98,6 +98,12 @@ class Order(ABC):
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
+    def substitute_inward(self, factor: Array, b: Array) -> Array:
+        raise PhalanxError(f"substitute_inward: {type(self).__name__} has no halves of `substitute`.")
+
+    def substitute_outward(self, factor: Array, y: Array) -> Array:
+        raise PhalanxError(f"substitute_outward: {type(self).__name__} has no halves of `substitute`.")
+
     def invert(self, factor: Array, ones: Array) -> Array:
         return self.substitute(factor[..., None, :, :], diagonal(ones))
 
@@ -374,6 +380,16 @@ def eliminate(M: Array) -> Array:
 def substitute(factor: Array, b: Array) -> Array:
     """x (…, nv) with M x = b, from the factor of M."""
     return _order.get().substitute(factor, b)
+
+
+def substitute_inward(factor: Array, b: Array) -> Array:
+    """y (…, nv) with L^T y = b, from the factor of M: the first half of `substitute`, tips to root."""
+    return _order.get().substitute_inward(factor, b)
+
+
+def substitute_outward(factor: Array, y: Array) -> Array:
+    """x (…, nv) with L x = y, from the factor of M: root to tips; `substitute` divides by D between."""
+    return _order.get().substitute_outward(factor, y)
 
 
 def invert(factor: Array, ones: Array) -> Array:

@@ -26,6 +26,7 @@ from ...robot.robot import Robot
 from ...typing import ArrayLike
 from ..array_functions import ArrayFunctions
 from ..base import common_batch, require_shape
+from ..constraint_methods import with_constraints
 from ..numpy import model_in
 from ..signatures import JAX, Parameters, declare
 from .arrays import EXACT, JaxArray, array, unwrap
@@ -185,6 +186,7 @@ def _method(parameters: Parameters) -> Any:
 
 
 declare(JaxFunctions, JAX, FUNCTIONS.values(), _method)
+with_constraints(JaxFunctions)
 
 
 def fastest_in_depth(robot: Robot, function: str) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from ...spatial import Array
 from ...sweeps.orders.sequential import Sequential
 from ...sweeps.orders.slots import lift
+from ...sweeps.verbs import Order
 from .arrays import JaxArray, array, unwrap
 from .gather_scatter import appended, arrays, constant, without_zeros
 from .pointer_jumping import UNROLLED, UNROLLED_ELSEWHERE, LoopedPaths, contracted, scanned
@@ -207,6 +208,9 @@ class JaxLevels(Sequential):
 
     def substitute(self, factor: Array, b: Array) -> Array:
         return JaxArray(solve(unwrap(factor), unwrap(array(b))))
+
+    # This factor is that of Cholesky, not L^T D L.
+    substitute_inward, substitute_outward = Order.substitute_inward, Order.substitute_outward
 
     # ------------------------------------------------------------------ bodies and levels
 

@@ -17,6 +17,7 @@ from ...errors import PhalanxError
 from ...robot.frames import frames_cached
 from ...robot.robot import Robot
 from ..array_functions import ArrayFunctions
+from ..constraint_methods import with_constraints
 from ..signatures import TORCH, Parameters, declare
 from .autograd import Applied
 from .derivatives import Work, require_gradients
@@ -141,3 +142,4 @@ def _method(parameters: Parameters) -> Any:
 
 
 declare(TorchFunctions, TORCH, FUNCTIONS.values(), _method)
+with_constraints(TorchFunctions)

@@ -12,7 +12,7 @@ import numpy as np
 from phalanx.io.ignored import counted, leaving_out, named
 from phalanx.io.mjcf.actuators import read_actuators
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
-from phalanx.io.mjcf.equalities import read_equalities
+from phalanx.io.mjcf.equalities import read_equalities, softened
 from phalanx.io.mjcf.tree import (
     TYPES,
     MujocoNames,
@@ -39,7 +39,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
     model, sensors = compiled(given, source)
     names = MujocoNames.of(model)
     links, joints = read_tree(model, names)
-    joints, loops, others = read_equalities(model, names, joints)
+    joints, loops, constraints, others = read_equalities(model, names, joints)
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
     titles = names.at(model.name_actuatoradr)
     drives = unique_names(titles, [f"actuator{a}" for a in range(len(titles))])
@@ -52,6 +52,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
         frames=tuple(read_sites(model, names, links)),
         loops=tuple(loops),
         actuators=actuators,
+        constraints=tuple(constraints),
         source=source,
     )
     return leaving_out(described, left_out(model, names, others, sensors, idle, servos))
@@ -83,6 +84,11 @@ def left_out(
     elsewhere = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
     return [
         *named("equality constraint", names=others),
+        *counted(
+            "soft equality constraint (solref, solimp), held exactly",
+            "soft equality constraints (solref, solimp), held exactly",
+            count=softened(model),
+        ),
         *named("actuator", names=idle),
         *counted("gain of a servo", "gains of servos", count=len(servos), note=_INPUTS),
         *counted("keyframe", count=model.nkey),

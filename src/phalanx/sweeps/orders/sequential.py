@@ -311,18 +311,32 @@ class Sequential(Order):
         return factor
 
     def substitute(self, factor: Array, b: Array) -> Array:
-        shape = np.broadcast_shapes(factor.shape[:-1], b.shape)
-        x = np.broadcast_to(b, shape).copy()
-        for k in range(len(self.pattern) - 1, -1, -1):
-            self.visit(np.array([k]))
-            above = self._ancestors[k]
-            x[..., above] = x[..., above] - factor[..., k, above] * x[..., k, None]
+        x = self.substitute_inward(factor, b)
         for k in range(len(self.pattern)):
             self.visit(np.array([k]))
             total = factor[..., k, k] * x[..., k]
             for j in self._ancestors[k].tolist():
                 total = total - factor[..., k, j] * x[..., j]
             x[..., k] = total
+        self.leave()
+        return x
+
+    def substitute_inward(self, factor: Array, b: Array) -> Array:
+        shape = np.broadcast_shapes(factor.shape[:-1], b.shape)
+        x = np.broadcast_to(b, shape).copy()
+        for k in range(len(self.pattern) - 1, -1, -1):
+            self.visit(np.array([k]))
+            above = self._ancestors[k]
+            x[..., above] = x[..., above] - factor[..., k, above] * x[..., k, None]
+        self.leave()
+        return x
+
+    def substitute_outward(self, factor: Array, y: Array) -> Array:
+        x = np.broadcast_to(y, np.broadcast_shapes(factor.shape[:-1], y.shape)).copy()
+        for k in range(len(self.pattern)):
+            self.visit(np.array([k]))
+            for j in self._ancestors[k].tolist():
+                x[..., k] = x[..., k] - factor[..., k, j] * x[..., j]
         self.leave()
         return x
 

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Small symmetric matrices of recording scalars that may be singular, as those of redundant constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...robot.joints import choose_less
+from ...spatial import Array
+
+# Of a row's own diagonal entry: the squared sine of the angle to the rows before, below which it depends on
+# them. Rounding leaves 1e-15 of it; loops closed to 3e-5 of their size still count as redundant.
+DEPENDENT = 1e-9
+
+SemidefiniteFactor = list[
+    tuple[list[Any], Any]
+]  # of each row: the entries right of the pivot over it, 1 / pivot
+
+
+def factor_semidefinite(A: Array, damping: Any = 0.0) -> SemidefiniteFactor:
+    """The unit upper triangular L^T and D^+ of A + damping 1 = L D L^T, row by row; A (k, k) semidefinite.
+
+    A pivot that is nothing but rounding belongs to a row that depends on those before: its inverse is zero.
+    """
+    size, rows = len(A), []
+    a = {(i, j): A[i, j] for i in range(size) for j in range(i, size)}
+    bounds = [a[i, i] * DEPENDENT for i in range(size)]
+    for i in range(size):
+        a[i, i] = a[i, i] + damping
+    for i in range(size):
+        pivot = _inverse(a[i, i], bounds[i])
+        right = [a[i, j] * pivot for j in range(i + 1, size)]
+        for j, scaled in enumerate(right, i + 1):
+            for m in range(j, size):
+                a[j, m] = a[j, m] - scaled * a[i, m]
+        rows.append((right, pivot))
+    return rows
+
+
+def solve_semidefinite(rows: SemidefiniteFactor, b: list[Any]) -> list[Any]:
+    """x with A x = b, entry by entry; zero where a row depends on those before."""
+    x = list(b)
+    for i, (right, _) in enumerate(rows):
+        for j, scaled in enumerate(right, i + 1):
+            x[j] = x[j] - scaled * x[i]
+    for i in range(len(rows) - 1, -1, -1):
+        right, pivot = rows[i]
+        x[i] = x[i] * pivot
+        for j, scaled in enumerate(right, i + 1):
+            x[i] = x[i] - scaled * x[j]
+    return x
+
+
+def _inverse(pivot: Any, bound: Any) -> Any:
+    """1 / pivot, zero where it is below the bound; NaN remains."""
+    if isinstance(pivot, float):
+        return 1.0 / pivot if pivot > bound else 0.0
+    each = np.empty((3, 1), dtype=object)
+    each[:, 0] = pivot - bound, 0.0, 1.0 / pivot
+    return choose_less(each[0], 0.0, each[1], each[2])[0]
