@@ -534,3 +534,38 @@ def test_quaternions_of_rotations_are_theirs(seed: int) -> None:
     q[seed % 4] *= 1e-9
     q /= np.linalg.norm(q)
     agree(rotation_of(quaternion_of(rotation_of(q))), rotation_of(q), 1e-15)
+
+
+def held() -> px.Robot:
+    """A two-link arm whose tip is held at the world, with joints coupled."""
+    robot = px.load("two_link")
+    tip, (first, second) = robot.frame_names[-1], robot.joint_names
+    return robot.with_constraint(
+        px.constraint.point(tip, at=(1.0, 0.0, 0.5), name="tip"),
+        px.constraint.coupling(first, second, (0.0, 2.0), name="geared"),
+    )
+
+
+def test_constraints_follow_their_frames_and_joints_when_robots_are_put_together() -> None:
+    arm, pose = held(), np.eye(4)
+    pose[:3, :3] = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    pose[:3, 3] = (0.3, -0.2, 0.1)
+    both = arm.merge(arm, poses=(None, pose), prefixes=("left_", "right_"))
+    assert [c.name for c in both.constraints] == ["left_tip", "left_geared", "right_tip", "right_geared"]
+    q = arm.random_state(rng=0)[0]
+    error = both.constraint_error(np.concatenate([q, q]))
+    alone = arm.constraint_error(q)  # closures of frames before equations of joints
+    assert np.allclose(error[:6], np.tile(alone[:3], 2), rtol=0, atol=1e-14)
+    assert np.allclose(error[6:], alone[3], rtol=0, atol=1e-14)
+    mounted = px.load("ur5").attach(arm, px.load("ur5").frame_names[-1], pose, prefix="tool_")
+    error = mounted.constraint_error(np.concatenate([mounted.neutral()[:6], q]))
+    assert np.allclose(error, arm.constraint_error(q), rtol=0, atol=1e-14)
+
+
+def test_constraints_that_an_edit_would_break_are_refused() -> None:
+    arm = held()
+    with pytest.raises(px.PhalanxError, match='constraint "geared" couples'):
+        arm.fix({arm.joint_names[0]: 0.1})
+    with pytest.raises(px.PhalanxError, match='constraint "tip" holds a frame at the world'):
+        arm.reroot(arm.link_names[-1])
+    assert arm.fix({name: 0.1 for name in arm.joint_names}).description.constraints[0].name == "tip"

@@ -471,10 +471,11 @@ def without_joints(description: Description, gone: Collection[str]) -> Descripti
         return description
     for c in description.constraints:
         named = {*c.joints, *c.drivers}
-        if not named.isdisjoint(gone) and not named <= set(gone):
+        going, staying = (listing(sorted(x), most=4) for x in (named & set(gone), named - set(gone)))
+        if going and staying:
             raise PhalanxError(
-                f'{description.where}: constraint "{c.name}" couples {listing(sorted(named & set(gone)), most=4)} '
-                f"with {listing(sorted(named - set(gone)), most=4)}; expected all of its joints to go, or none."
+                f'{description.where}: constraint "{c.name}" couples {going} with {staying}; expected all of '
+                "its joints to go, or none."
             )
     actuators = description.actuators
     if actuators is not None:

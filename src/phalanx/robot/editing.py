@@ -296,8 +296,8 @@ def _require_none_at_the_world(description: Description, where: str) -> None:
     for c in description.constraints:
         if not c.joints and not (c.first and c.second):
             raise PhalanxError(
-                f'{where}: constraint "{c.name}" holds a frame at the world, which is elsewhere for another base; '
-                "expected constraints between frames of the robot. Add it afterwards, by with_constraint."
+                f'{where}: constraint "{c.name}" holds a frame at the world, which is elsewhere for another '
+                "base; expected constraints between its frames. Add it afterwards, by with_constraint."
             )
 
 
