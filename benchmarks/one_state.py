@@ -4,6 +4,7 @@
 
     python benchmarks/one_state.py [--links 1000] [--rounds 60] [--doubling] [--json FILE]
     python benchmarks/one_state.py --threads 2 [--rounds 30] [--json FILE]
+    python benchmarks/one_state.py --rollouts [--links 1000 20000] [--rounds 10] [--json FILE]
 
 With `--threads`: the time of so many threads over that of one by the length of the chain, when the workers are
 awake and when they have to be woken; beside it, states of their own on every core at once.
@@ -11,7 +12,8 @@ awake and when they have to be woken; beside it, states of their own on every co
 Inverse dynamics, forward dynamics and the mass matrix by what "auto" takes for one state and link by link,
 scans and eliminations in segments, and filling an array as large as the matrix, in bursts of calls by turns
 in one run; the least time of a call counts. "full registers" is the serial form with copies of the state in all lanes. `PHALANX_CPU=avx2` lowers
-the processor. `--doubling` prints from how many links on recursive doubling overtakes composite bodies instead.
+the processor. `--doubling` prints from how many links on recursive doubling overtakes composite bodies instead,
+`--rollouts` what a step of a simulation takes: of one and of eight, which go link by link, and on two threads.
 """
 
 from __future__ import annotations
@@ -199,6 +201,39 @@ def print_threads(options: argparse.Namespace) -> None:
         options.json.write_text(json.dumps({**about, **times, "independent": alone}, indent=1))
 
 
+_STEPS = 50  # of a rollout
+
+
+def print_rollouts(options: argparse.Namespace) -> None:
+    """Print times of a step of Euler's."""
+    print(f"{conditions()}; {host().cpu}, {host().bits} bits\na step of rollouts, us\n")
+    names = ("one, 1 thread", "one, 2 threads", "eight, 1 thread", "forward dynamics, bound", "aba, bound")
+    print(f"{'links':>7}" + "".join(f"{name:>25}" for name in names))
+    found = {}
+    for n in options.links or [300, 1000, 10_000, 20_000]:
+        robot = px.snake(n)
+        sim = robot.simulation(1e-5, integrator="euler")
+        q, qd = 0.01 * np.ones(n), np.zeros(n)
+        many = np.tile(q, (8, 1)), np.tile(qd, (8, 1))
+
+        def rolled(q: np.ndarray, qd: np.ndarray, threads: int, sim: Any = sim) -> Callable[[], Any]:
+            return lambda: sim.rollout(q, qd, steps=_STEPS, every=_STEPS, threads=threads)
+
+        jobs = {
+            names[0]: rolled(q, qd, 1),
+            names[1]: rolled(q, qd, 2),
+            names[2]: rolled(*many, 1),
+            names[3]: job(robot, "forward_dynamics", batch=1),
+            names[4]: job(robot, "forward_dynamics", algorithm="aba"),
+        }
+        times = measured(jobs, min(options.rounds, 10))
+        found[n] = {name: times[name] / (_STEPS if name in names[:3] else 1) for name in names}
+        print(f"{n:7}" + "".join(f"{found[n][name] * 1e6:25.1f}" for name in names))
+    if options.json:
+        about = {"processor": processor(), "date": str(datetime.date.today()), "load": load()}
+        options.json.write_text(json.dumps({**about, "steps": found}, indent=1))
+
+
 def main() -> None:
     """Print times and ratios."""
     parser = argparse.ArgumentParser(
@@ -208,8 +243,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--doubling", action="store_true")
+    parser.add_argument("--rollouts", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if options.rollouts:
+        return print_rollouts(options)
     if options.threads:
         return print_threads(options)
     if options.doubling:

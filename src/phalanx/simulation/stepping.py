@@ -165,7 +165,7 @@ class _Step(MovingCoordinates):
         law = self.u if s.control is None else self._commanded(time, q, qd)
         if (effort := self.own.get("effort")) is not None:
             law = np.clip(law, -effort, effort)
-        tau = np.asarray(law + self.joints(q, qd)[0], dtype)
+        tau = np.asarray(law + self.joints.acting(q, qd), dtype)
         more: dict[str, Any] = {}
         for force in s.forces:
             found = self.called(force, "forces", time, q, qd)
