@@ -159,7 +159,7 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _by_unit_forces(robot: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same in the neutral pose, in memory that grows with the joints: dynamics under one unit at a time."""
+    """The same in the neutral pose, from dynamics under unit forces: memory does not grow with n squared."""
     n, weightless, q = robot.nv, robot.replace(gravity=(0.0, 0.0, 0.0)), robot.neutral()
     size, rest = max(1, _BLOCK // n), np.zeros(n)
     held, free = np.empty(n), np.empty(n)
