@@ -4,6 +4,7 @@
 
     python benchmarks/one_state.py [--links 1000] [--rounds 60] [--doubling] [--json FILE]
     python benchmarks/one_state.py --threads 2 [--rounds 30] [--json FILE]
+    python benchmarks/one_state.py --rollouts [--links 1000 20000] [--rounds 10] [--json FILE]
 
 With `--threads`: the time of so many threads over that of one by the length of the chain, when the workers are
 awake and when they have to be woken; beside it, states of their own on every core at once.
@@ -11,7 +12,8 @@ awake and when they have to be woken; beside it, states of their own on every co
 Inverse dynamics, forward dynamics and the mass matrix by what "auto" takes for one state and link by link,
 scans and eliminations in segments, and filling an array as large as the matrix, in bursts of calls by turns
 in one run; the least time of a call counts. "full registers" is the serial form with copies of the state in all lanes. `PHALANX_CPU=avx2` lowers
-the processor. `--doubling` prints from how many links on recursive doubling overtakes composite bodies instead.
+the processor. `--doubling` prints from how many links on recursive doubling overtakes composite bodies instead,
+`--rollouts` what a step of a simulation takes: of one and of eight, which go link by link, and on two threads.
 """
 
 from __future__ import annotations
@@ -199,6 +201,52 @@ def print_threads(options: argparse.Namespace) -> None:
         options.json.write_text(json.dumps({**about, **times, "independent": alone}, indent=1))
 
 
+_STEPS = 50  # of a rollout
+
+
+def steps_of(robot: px.Robot, count: int, threads: int) -> tuple[Callable[[], Any], list[float]]:
+    """A rollout of so many simulations, and the moments at which its steps began."""
+    moments: list[float] = []
+
+    def law(t: float, q: np.ndarray, qd: np.ndarray, u: np.ndarray, robot: Any) -> np.ndarray:
+        moments.append(time.perf_counter())
+        return u
+
+    sim = robot.simulation(1e-5, integrator="euler", control=law, controls=robot.nv)
+    batch = (count,) if count > 1 else ()
+    q, qd, u = np.full((*batch, robot.nq), 0.01), np.zeros((*batch, robot.nv)), np.zeros(robot.nv)
+    return lambda: sim.rollout(q, qd, u, steps=_STEPS, every=_STEPS, threads=threads), moments
+
+
+def print_rollouts(options: argparse.Namespace) -> None:
+    """Print times of a step of Euler's."""
+    print(f"{conditions()}; {host().cpu}, {host().bits} bits\na step of rollouts, least, us\n")
+    rolled = {"one, 1 thread": (1, 1), "one, 2 threads": (1, 2), "eight, 1 thread": (8, 1)}
+    names = (*rolled, "forward dynamics, bound", "aba, bound")
+    print(f"{'links':>7}" + "".join(f"{name:>25}" for name in names))
+    found = {}
+    for n in options.links or [300, 1000, 10_000, 20_000]:
+        robot = px.snake(n)
+        rollouts = {name: steps_of(robot, *which) for name, which in rolled.items()}
+        least = dict.fromkeys(names, np.inf)
+        jobs = {
+            names[-2]: job(robot, "forward_dynamics", batch=1),
+            names[-1]: job(robot, "forward_dynamics", algorithm="aba"),
+        }
+        for _ in range(min(options.rounds, 20)):
+            for name, (run, moments) in rollouts.items():
+                moments.clear()
+                run()
+                least[name] = min(least[name], float(np.diff(moments[-_STEPS:]).min()))
+            for name, seconds in measured(jobs, 1).items():
+                least[name] = min(least[name], seconds)
+        found[n] = least
+        print(f"{n:7}" + "".join(f"{least[name] * 1e6:25.1f}" for name in names))
+    if options.json:
+        about = {"processor": processor(), "date": str(datetime.date.today()), "load": load()}
+        options.json.write_text(json.dumps({**about, "steps": found}, indent=1))
+
+
 def main() -> None:
     """Print times and ratios."""
     parser = argparse.ArgumentParser(
@@ -208,8 +256,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--doubling", action="store_true")
+    parser.add_argument("--rollouts", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if options.rollouts:
+        return print_rollouts(options)
     if options.threads:
         return print_threads(options)
     if options.doubling:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.simulation import simulation
+from phalanx.simulation import simulation, step
 from phalanx.simulation.integrators import names
 from reference.sampling import agree
 
@@ -204,3 +204,70 @@ def test_the_warning_of_divergence_offers_no_integrator_that_long_robots_lack() 
             robot.neutral(), np.full(robot.nv, np.inf), steps=1
         )
     assert "implicit" not in str(caught[0].message)
+
+
+def moving(robot: px.Robot) -> tuple[Any, Any]:
+    """A state whose energy changes hands quickly."""
+    rng = np.random.default_rng(0)
+    return 0.1 * rng.normal(size=robot.nq), 0.1 * rng.normal(size=robot.nv)
+
+
+@pytest.mark.parametrize("integrator", names(explicit=True))
+def test_one_long_chain_moves_in_segments(integrator: str) -> None:
+    """Accelerations are those of the one-state kernel in all bits, those of a batch equal to rounding."""
+    robot = px.snake(400)
+    sim = robot.simulation(1e-5, integrator=integrator)
+    q, qd = moving(robot)
+    one = sim.rollout(q, qd, steps=20, every=1, record=("q", "qd", "qdd", "energy"))
+    kernel = robot.kernel("forward_dynamics", batch=1)
+    assert kernel.algorithm == "partition"
+    assert kernel.form.startswith("one state in all lanes")
+    tau = np.zeros(robot.nv)
+    assert one.qdd[7].tobytes() == kernel(one.q[6], one.qd[6], tau).tobytes()
+    many = sim.rollout(np.stack([q, q, -q]), np.stack([qd, qd, qd]), steps=20, every=1)
+    pair = sim.rollout(np.stack([q, q]), np.stack([qd, qd]), steps=20, every=20)
+    assert pair.final[0][0].tobytes() == many.final[0][1].tobytes()
+    agree(many.final[0][1], one.final[0], 1e-9)
+    agree(many.final[1][0], one.final[1], 1e-9)
+    assert one.qdd[7].tobytes() != robot.kernel("forward_dynamics", "aba")(one.q[6], one.qd[6], tau).tobytes()
+    if integrator == "rk4":
+        start = robot.kinetic_energy(q, qd) + robot.potential_energy(q)
+        assert np.abs(one.energy - start).max() < 1e-9 * robot.kinetic_energy(*one.final)
+    for batch in ((1,), (1, 1)):  # one state, too
+        again = sim.rollout(q.reshape(*batch, -1), qd.reshape(*batch, -1), steps=20, every=20)
+        assert again.final[0].tobytes() == one.final[0].tobytes()
+    half = sim.rollout(q, qd, steps=12, every=12)
+    assert sim.rollout(*half.final, steps=8, every=8, start=12).final[1].tobytes() == one.final[1].tobytes()
+
+
+def test_threads_share_one_long_chain_in_rollouts_and_do_not_change_its_bits() -> None:
+    robot = px.snake(10_000)
+    kernel = robot.kernel("forward_dynamics", batch=1)
+    assert "threads share a state" in kernel.form
+    sim = robot.simulation(1e-5, integrator="euler")
+    q, qd = moving(robot)
+    states = [sim.rollout(q, qd, steps=6, every=6, threads=p).final for p in (1, 2, 3, 7, None)]
+    assert len({a.tobytes() + b.tobytes() for a, b in states}) == 1
+    many = sim.rollout(np.stack([q, q]), np.stack([qd, qd]), steps=6, every=6)
+    agree(many.final[1][0], states[0][1], 1e-9)
+
+
+def test_stops_of_one_simulation_leave_the_bits_of_the_others() -> None:
+    robot = px.snake(300)
+    sim = robot.simulation(1e-4, integrator="euler")
+    q, qd = moving(robot)
+    beyond = q.copy()
+    beyond[5] = robot.limits.upper[5] + 0.1
+    inside = sim.rollout(np.stack([q, q]), np.stack([qd, qd]), steps=5, every=5)
+    both = sim.rollout(np.stack([beyond, q]), np.stack([qd, qd]), steps=5, every=5)
+    assert both.final[1][1].tobytes() == inside.final[1][1].tobytes()
+    free = robot.simulation(1e-4, integrator="euler", limits=False)
+    pushed = free.rollout(np.stack([beyond, q]), np.stack([qd, qd]), steps=5, every=5)
+    assert np.abs(both.final[1][0] - pushed.final[1][0]).max() > 1e-3  # it is pushed back
+    assert both.final[1][1].tobytes() == pushed.final[1][1].tobytes()
+
+
+def test_inertias_at_joints_of_long_robots_need_no_mass_matrix() -> None:
+    robot = px.tree(90, 0.3, seed=5, joints=("spherical", "revolute", "prismatic"))
+    for found, wanted in zip(step._by_unit_forces(robot), step.inertias_at_joints(robot), strict=True):
+        agree(found, wanted, 1e-6)  # numbers of 24 bits

@@ -34,6 +34,8 @@ SLIDING = 1e-2  # rate [rad/s, m/s] from which dry friction is full
 STOP_TIME = 0.02  # seconds in which a joint limit stops a joint
 _STOP_STEPS = 4  # steps that this takes at least
 _POSES, _FEW = 32, 40  # for which inertias are looked at, of so many joints at most
+_MATRIX = 1024  # joints up to which their inertias are read from the mass matrix and its inverse
+_BLOCK = 1 << 20  # numbers in each array of unit forces beyond
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,24 @@ class JointForces:
             damping[..., s.rates] = damping[..., s.rates] + damp
         return force, stiffness, damping
 
+    def acting(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The forces (…, nv) at states of numbers; nothing is computed of stops that no state is beyond."""
+        damping = self.damping
+        if self.friction.any():
+            damping = damping + self.friction / at_least(np.abs(qd), SLIDING)
+        force: np.ndarray = 0.0 - damping * qd  # no negative zeros: all batches have the same bits
+        for c in self.robot._coordinates if self.stiffness.any() else ():
+            if (k := self.stiffness[..., c.v]).any():
+                force[..., c.v] -= k * c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
+        for s in self.stops:
+            room = (q[..., s.coordinates] - s.limits) * s.sign
+            if (room >= 0.0).all():
+                continue
+            beyond = room < 0.0
+            push = -(s.stiffness * beyond * room) - s.damping * beyond * s.sign * qd[..., s.rates]
+            force[..., s.rates] += np.maximum(push, 0.0) * s.sign
+        return force
+
 
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
     """What the joints of a robot do in a simulation; parameters replace the file's numbers."""
@@ -87,7 +107,7 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
     friction = parameters.get("friction", own.friction if settings.friction else nothing)
     stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
-    return JointForces(robot, damping, friction, stiffness, own.spring_reference, _stops(settings))
+    return JointForces(robot, damping, friction, stiffness, own.spring_reference, settings.stops)
 
 
 def _stops(settings: Settings) -> tuple[Stops, ...]:
@@ -125,6 +145,8 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
     Over some poses, always the same; where there are many joints, in the neutral one.
     """
+    if robot.nv > _MATRIX:
+        return _by_unit_forces(robot)
     poses, backend = (_POSES, "numpy") if robot.nv <= _FEW else (0, "auto")
     q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
     matrix, inverse = (
@@ -134,6 +156,20 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     held = np.diagonal(matrix, axis1=-2, axis2=-1)
     free = 1.0 / np.diagonal(inverse, axis1=-2, axis2=-1)
     return coarse(held.max(axis=0)), coarse(free.min(axis=0))
+
+
+def _by_unit_forces(robot: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The same in the neutral pose, from dynamics under unit forces: memory does not grow with n squared."""
+    n, weightless, q = robot.nv, robot.replace(gravity=(0.0, 0.0, 0.0)), robot.neutral()
+    size, rest = max(1, _BLOCK // n), np.zeros(n)
+    held, free = np.empty(n), np.empty(n)
+    for first in range(0, n, size):
+        at = np.arange(first, min(first + size, n))
+        units = np.zeros((len(at), n))
+        units[np.arange(len(at)), at] = 1.0
+        held[at] = weightless.inverse_dynamics(q, rest, units)[np.arange(len(at)), at]
+        free[at] = 1.0 / weightless.forward_dynamics(q, rest, units)[np.arange(len(at)), at]
+    return coarse(held), coarse(free)
 
 
 def _indices(numbers: list[int]) -> list[int] | slice:
@@ -168,6 +204,11 @@ class Settings:
     def packed(self) -> int:
         """How many numbers all parameters are."""
         return sum(math.prod(shape) for shape in self.parameters.values())
+
+    @cached_property
+    def stops(self) -> tuple[Stops, ...]:
+        """The limits of the joints."""
+        return _stops(self)
 
     def unpacked(self, flat: np.ndarray) -> dict[str, np.ndarray]:
         """Parameters by name from all of them (…, packed) one after another."""

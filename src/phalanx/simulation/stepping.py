@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NoReturn
 
@@ -165,7 +165,7 @@ class _Step(MovingCoordinates):
         law = self.u if s.control is None else self._commanded(time, q, qd)
         if (effort := self.own.get("effort")) is not None:
             law = np.clip(law, -effort, effort)
-        tau = np.asarray(law + self.joints(q, qd)[0], dtype)
+        tau = np.asarray(law + self.joints.acting(q, qd), dtype)
         more: dict[str, Any] = {}
         for force in s.forces:
             found = self.called(force, "forces", time, q, qd)
@@ -244,12 +244,16 @@ class Stepping:
     quick = stepper = None  # a step takes long enough
     linearization = None
 
+    @cached_property
+    def _neutral(self) -> np.ndarray:
+        return self.settings.robot.neutral()
+
     def built(self, requested: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
         """The requested records, and the shape of each."""
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)
-        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.controls), own, joints, self._user)
+        step = _Step(s, 0.0, self._neutral, zero, np.zeros(s.controls), own, joints, self._user)
         last = dict.fromkeys(SHOWN, zero)
         return dict(requested), {
             name: np.shape(step.recorded(entry, last)) for name, entry in requested.items()
