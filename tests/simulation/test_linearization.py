@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from reference.examples import example
 
 
 def law(t: Any, q: Any, qd: Any, u: Any, robot: Any, *, gain: Any) -> Any:
@@ -31,6 +32,20 @@ def test_it_equals_tangents_of_the_step(robot: Any, integrator: Any) -> None:
     out = tuple(np.zeros_like(x) for x in made)
     assert sim.linearize(q, qd, u, parameters=more, start=300, out=out) is out
     np.testing.assert_array_equal(out[0], made[0])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("integrator", ["implicit", "euler"])
+@pytest.mark.parametrize(("name", "floating"), [("solo12.urdf", True), ("talos_reduced.urdf", False)])
+def test_it_equals_tangents_of_the_step_of_long_robots(name: str, floating: bool, integrator: Any) -> None:
+    robot = example(name, floating_base=floating)
+    if robot is None:
+        pytest.skip("the package example-robot-data is not installed")
+    sim = robot.simulation(1e-3, integrator=integrator)
+    q, qd, u = robot.random_state(10, np.random.default_rng(0))
+    expected = sim._linearized_along(q, qd, u, None, 0, None)
+    for one, other in zip(sim.linearize(q, qd, u), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 
 
 def test_it_is_a_function_that_is_bound_and_exported(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ _FLOAT = np.dtype(np.float64)
 _LONGEST = 4_000  # instructions of a formula: some tenths of a second of compiling
 _HIGH_PRESSURE = 400_000  # characters of LLVM IR of several results with more values than registers, about
 _HASTY = 6_000_000  # characters of LLVM IR beyond which it is compiled in haste; no script measures it
+_HASTY_HIGH_PRESSURE = 8_000_000  # the same under high pressure, which compiles faster
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,9 @@ def compiled_program(
 
 def _options(program: Program, ir: str) -> CodegenOptions:
     """How LLVM compiles a program: several long results have more values than registers."""
-    return CodegenOptions(
-        high_pressure=len(program.outputs) > 1 and len(ir) > _HIGH_PRESSURE, hasty=len(ir) > _HASTY
-    )
+    high_pressure = len(program.outputs) > 1 and len(ir) > _HIGH_PRESSURE
+    longest = _HASTY_HIGH_PRESSURE if high_pressure else _HASTY
+    return CodegenOptions(high_pressure=high_pressure, hasty=len(ir) > longest)
 
 
 def _ir(program: Program, dtype: np.dtype, cores: Sequence[tuple[int, ...]]) -> str:
