@@ -244,3 +244,13 @@ def test_wrong_calls_are_explained(law: Any) -> None:
     }.items():
         with pytest.raises(px.PhalanxError, match=message):
             call()
+
+
+def test_threads_share_the_batch_of_bound_arrays() -> None:
+    f = PANDA.function(lambda q, robot: robot.gravity_forces(q))
+    q = PANDA.random_state((4000,), rng=3)[0]
+    out = np.empty_like(q)
+    f.bind(q, out=out, threads=2)()
+    assert np.array_equal(out, f(q))
+    with pytest.raises(px.PhalanxError, match=r"bind: threads: got 0, expected a positive integer or None"):
+        f.bind(q, out=out, threads=0)
