@@ -248,3 +248,10 @@ def test_wrong_sizes_are_refused() -> None:
     with pytest.raises(px.PhalanxError, match="expected a Python function"):
         ROBOT.function(3)
     assert ROBOT.function(f, goal="q").inputs["goal"] == (2,)
+
+
+@pytest.mark.filterwarnings("error")
+def test_factors_of_what_is_not_definite_are_refused_without_a_warning() -> None:
+    f = lambda q, robot: np.linalg.cholesky(robot.jacobian(q, "panda_hand")[:6, :6])
+    with pytest.raises(px.PhalanxError, match="returns nan whatever the state is"):
+        px.load("panda").function(f)
