@@ -62,7 +62,7 @@ ALGORITHMS: list[tuple[Any, str]] = [
     ),
     (
         ("newton_euler", {"solver": 1}),
-        "algorithm \"newton_euler\" has no option solver=1; options: {'segments': [",
+        'algorithm "newton_euler" has no option solver=1; options: "segments".',
     ),
 ]
 

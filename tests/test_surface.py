@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import pydoc
@@ -196,3 +197,24 @@ def test_everything_public_has_types_and_a_docstring(name: str, thing: Any) -> N
     bare = [p.name for p in signature.parameters.values() if p.annotation is p.empty and p.name != "self"]
     assert not bare, f"{name}: {bare} without types"
     assert signature.return_annotation is not signature.empty, name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("constraint", "contact", "control", "convert", "figures"),
+        *("generators", "machines", "math", "papers", "target"),
+    ],
+)
+def test_public_modules_are_imported_under_their_public_names(name: str) -> None:
+    module = getattr(px, name)
+    spec = module.__spec__
+    assert importlib.import_module(f"phalanx.{name}") is module
+    assert module.__spec__ is spec
+    assert spec.name == module.__name__
+
+
+def test_what_is_no_module_is_not_imported_as_one() -> None:
+    for name in ("load", "Kernel", "nothing"):
+        with pytest.raises(ModuleNotFoundError, match=f"No module named 'phalanx.{name}'"):
+            importlib.import_module(f"phalanx.{name}")

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Phalanx: rigid-body dynamics for many links and many robots."""
 
+import sys
 from importlib import import_module
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import algorithms
@@ -113,3 +117,31 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_LATER[name], __name__)
     return getattr(module, name, module)
+
+
+class _PublicModules:
+    """Finds `phalanx.math` and the like, which are elsewhere, for `import phalanx.math`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        package, _, public = name.rpartition(".")
+        if package != __name__ or public not in __all__:
+            return None
+        module = globals().get(public) or __getattr__(public)
+        return ModuleSpec(name, _PublicModule(module)) if isinstance(module, ModuleType) else None
+
+
+class _PublicModule(Loader):
+    """Hands out a module that is imported already, and leaves it as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
+
+
+sys.meta_path.append(_PublicModules)

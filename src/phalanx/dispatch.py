@@ -35,7 +35,7 @@ from .backends.base import (
 )
 from .backends.devices.base import device_kernel, group_of
 from .backends.structure import factors_well, require_invertible, require_six_directions, segments_well
-from .errors import PhalanxError, is_one_of, listing, shown
+from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import SEGMENTS, Call, cuts
 from .robot.constrained import CONSTRAINED
 from .robot.formulas import STEPS
@@ -288,13 +288,9 @@ def resolve(
     known = {**chosen.options, SEGMENTS: INTEGERS} if _may_be_cut(chosen, options) else chosen.options
     for key, value in options.items():
         if not is_one_of(key, known) or not _is_value(value, known[key]):
-            allowed = {k: list(v) for k, v in known.items()}
-            raise PhalanxError(
-                f'{function}: algorithm "{chosen.name}" has no option {key}={shown(value)}; '
-                f"options: {allowed or 'none'}."
-            )
+            raise PhalanxError(_wrong_option(chosen, key, value, options))
     if FUNCTIONS[function].frame:
-        robot.frame(frame)
+        _require_frame(robot, function, frame)
     elif frame is not None:
         raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if FUNCTIONS[function].inverts:
@@ -305,6 +301,36 @@ def resolve(
     if batch != 1 or SEGMENTS in options or not _may_be_cut(chosen, options):
         return call
     return _in_segments(call) or (call if auto else _with_segments(call, 1))
+
+
+def _require_frame(robot: Robot, function: str, frame: Any) -> None:
+    if not isinstance(frame, str):
+        more = "" if frame is None else f"; a list of several is for robot.{function} and robot.function"
+        raise PhalanxError(
+            f"{function}: frame is {shown(frame)}, expected the name of one, such as "
+            f'frame="{robot.frame_names[-1]}"{more}.'
+        )
+    robot.frame(frame)
+
+
+def _wrong_option(algorithm: Algorithm, key: Any, value: Any, options: Mapping[str, Any]) -> str:
+    """What is wrong with an option of an algorithm, in words."""
+    where = f'{algorithm.function}: algorithm "{algorithm.name}"'
+    known: dict[str, Any] = dict(algorithm.options)
+    if algorithm.name in _CUT.get(algorithm.function, ()):
+        known.setdefault(SEGMENTS, INTEGERS)
+    if not is_one_of(key, known):
+        return f"{where} has no option {key}={shown(value)};{nearest(key, known, what='options')}"
+    if not _is_value(value, known[key]):
+        return f"{where}: {key}={shown(value)}, expected {_values(known[key])}."
+    needed = {k: v for k, v in _CUT_FORMS.items() if k in known and not is_one_of(options.get(k, v[0]), v)}
+    forms = " and ".join(f"{k}={' or '.join(map(repr, v))}" for k, v in needed.items())
+    return f"{where} takes {key} with {forms} alone; leave it out."
+
+
+def _values(values: Iterable[Any]) -> str:
+    """The values of an option, in words."""
+    return " or ".join(x if values is INTEGERS else shown(x) for x in values)
 
 
 def _may_be_cut(algorithm: Algorithm, options: Mapping[str, Any]) -> bool:
@@ -334,7 +360,7 @@ def _chosen(function: str, choices: Mapping[str, Any]) -> dict[str, Any]:
     known = FUNCTIONS[function].choices
     for name, value in choices.items():
         if name not in known:
-            raise PhalanxError(f"{function}: takes no {name}; expected none.")
+            raise PhalanxError(f"{function}: got {name}={shown(value)}, but takes none; leave it out.")
         if not isinstance(value, str) or value not in known[name]:
             words = " or ".join(f'"{word}"' for word in known[name])
             raise PhalanxError(f"{function}: {name}={shown(value)}, expected {words}.")

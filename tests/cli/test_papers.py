@@ -34,6 +34,16 @@ def test_the_table_fits_the_terminal(
     assert "Not recomputed: Fig. 4:" in told
 
 
+def test_the_counts_of_a_paper_fit_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["papers", "lathrop"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].endswith(".")
+
+
 def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["papers", "zomaya_morris", "--only", "differs"]) == 0
     text = " ".join(capsys.readouterr().out.split())

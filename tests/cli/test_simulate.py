@@ -43,6 +43,15 @@ def test_the_summary_fits_and_tells_what_was_simulated(
         assert word in text
 
 
+def test_the_middle_of_a_long_robot_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "snake:130", "--seconds", "0.002"]) == 0
+    text = capsys.readouterr().out
+    assert "… 110 more (--json)" in text
+    assert "joint9 " in text
+    assert "joint60 " not in text
+    assert "joint129 " in text
+
+
 def test_it_is_the_rollout_of_the_same_simulation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "run.npz"
     facts = report(

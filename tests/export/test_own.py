@@ -135,3 +135,12 @@ def test_functions_need_no_more_stack_than_their_export_says(flags: tuple[str, .
     assert f"needs at most {told['arm_fd']} bytes of stack" in (tmp_path / "arm.c").read_text().replace(
         "\n * ", " "
     )
+
+
+def test_results_whose_names_are_one_identifier_are_refused_by_name(tmp_path: Path) -> None:
+    robot = px.load("panda")
+    f = robot.function(lambda q, robot: {"a": {"b": q}, "a_b": 2 * q})
+    for each in (f, f.vjp):
+        with pytest.raises(px.PhalanxError, match=r'arrays ".*a\.b" and ".*a_b" are both called .*a_b'):
+            robot.export(tmp_path / "cl.h", {"f": each})
+    assert not (tmp_path / "cl.h").exists()

@@ -60,7 +60,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_functions_of_a_frame_are_asked_for_one() -> None:
-    with pytest.raises(px.PhalanxError, match="has no frame None"):
+    with pytest.raises(px.PhalanxError, match="frame_pose: frame is None, expected the name of one"):
         px.accuracy(px.chain(2), "frame_pose")
     found = px.accuracy(px.chain(2), "frame_velocity", frame=px.chain(2).link_names[-1], backend="numpy")
     assert found.error < 1e-14

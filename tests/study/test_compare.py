@@ -57,7 +57,7 @@ def test_logarithmic_algorithms_take_more_operations_on_a_shorter_path() -> None
 
 
 def test_a_function_of_one_frame_is_compared_for_a_frame() -> None:
-    with pytest.raises(px.PhalanxError, match='robot "panda" has no frame None; frames: '):
+    with pytest.raises(px.PhalanxError, match="jacobian: frame is None, expected the name of one"):
         compare(px.load("panda"), "jacobian")
     (row,) = compare(px.load("panda"), "jacobian", batch=8, frame="panda_link7")
     assert row.chosen

@@ -145,7 +145,7 @@ def test_a_recommendation_reads_as_a_sentence() -> None:
     ("arguments", "message"),
     [
         (("inverse_dynamic",), "unknown function"),
-        (("jacobian",), "has no frame None"),
+        (("jacobian",), "frame is None, expected the name of one"),
         (("mass_matrix", 0), "batch is 0"),
         (("mass_matrix", 1.5), "batch is 1.5"),
         (("mass_matrix", 4, "int8"), "expected float64 or float32"),

@@ -244,3 +244,28 @@ def test_wrong_calls_are_explained(law: Any) -> None:
     }.items():
         with pytest.raises(px.PhalanxError, match=message):
             call()
+
+
+def test_threads_share_the_batch_of_bound_arrays() -> None:
+    f = PANDA.function(lambda q, robot: robot.gravity_forces(q))
+    q = PANDA.random_state((4000,), rng=3)[0]
+    out = np.empty_like(q)
+    f.bind(q, out=out, threads=2)()
+    assert np.array_equal(out, f(q))
+    with pytest.raises(px.PhalanxError, match=r"bind: threads: got 0, expected a positive integer or None"):
+        f.bind(q, out=out, threads=0)
+
+
+def test_determinants_of_up_to_six_rows_and_of_mass_matrices() -> None:
+    numbers = np.random.default_rng(2).normal(size=(4, 6, 6))
+    numbers[0, :, 2] = 0.0  # singular
+    for n in range(1, 7):
+        f = PANDA.function(lambda m, robot: np.linalg.det(m), m=(n, n))
+        np.testing.assert_allclose(f(numbers[:, :n, :n]), np.linalg.det(numbers[:, :n, :n]), atol=1e-13)
+    slope = f.jacobian()(numbers[1])  # the adjugate, transposed
+    np.testing.assert_allclose(slope, np.linalg.det(numbers[1]) * np.linalg.inv(numbers[1]).T, atol=1e-11)
+    q = PANDA.random_state((3,), rng=1)[0]
+    mass = PANDA.function(lambda q, robot: np.linalg.det(robot.mass_matrix(q)))
+    np.testing.assert_allclose(mass(q), np.linalg.det(PANDA.mass_matrix(q)), rtol=1e-11)
+    with pytest.raises(px.PhalanxError, match=r"of shape \(7, 7\); expected a square one of up to 6 rows"):
+        PANDA.function(lambda m, robot: np.linalg.det(m), m=(7, 7))

@@ -102,6 +102,19 @@ def solves_many(q: Any) -> Any:
     return np.linalg.solve(np.eye(20) * q[0], np.ones(20))
 
 
+def formats(q: Any, robot: Any) -> Any:
+    print(f"{q[0]:.3f}")
+    return q
+
+
+def simulates(q: Any, robot: Any) -> Any:
+    return robot.simulation()
+
+
+def takes_any_words(q: Any, robot: Any, **more: Any) -> Any:
+    return q
+
+
 def rolls_dice(q: Any) -> Any:
     return q * random.random()
 
@@ -190,6 +203,9 @@ REFUSED: dict[Any, str] = {
     inverts_by_svd: LINE + r".*calls np\.linalg\.pinv.*damped_solve",
     fits: LINE + r".*calls np\.linalg\.lstsq.*damped_solve",
     solves_many: LINE + r".*20 rows, more than 12.*robot\.forward_dynamics",
+    formats: LINE + r".*needs the number behind a traced value, as format\(\) does; leave it traced",
+    simulates: f"returns a value of type Simulation{AT}, expected arrays",
+    takes_any_words: rf"takes \*\*more{AT}, of which no size is given; pass sizes by name",
     rolls_dice: f'function "rolls_dice" gives another result each time it runs{AT}.*pass what changes',
     reads_the_clock: f"gives another result each time it runs{AT}.*it reads a clock.*as an argument",
     returns_nothing: f"returns nothing, expected an array; is a return missing{AT}",
@@ -232,3 +248,10 @@ def test_wrong_sizes_are_refused() -> None:
     with pytest.raises(px.PhalanxError, match="expected a Python function"):
         ROBOT.function(3)
     assert ROBOT.function(f, goal="q").inputs["goal"] == (2,)
+
+
+@pytest.mark.filterwarnings("error")
+def test_factors_of_what_is_not_definite_are_refused_without_a_warning() -> None:
+    f = lambda q, robot: np.linalg.cholesky(robot.jacobian(q, "panda_hand")[:6, :6])
+    with pytest.raises(px.PhalanxError, match="returns nan whatever the state is"):
+        px.load("panda").function(f)

@@ -34,7 +34,7 @@ COMMANDS = {
     "run": "compute functions for every frame of a recording",
     "studio": "open a page with the robot in 3D, its dynamics and its schedules",
     "report": "write one page about a robot: in 3D, with costs, schedules, times and errors",
-    "export": "write functions of a robot as C, OpenCL, CUDA, PTX, object code or WebAssembly",
+    "export": "write functions as C, OpenCL, CUDA, PTX, object code, WebAssembly or Verilog",
     "demo": "compute the torques of a million random states and time it",
     "cache": "show or clear the folder of compiled kernels",
 }

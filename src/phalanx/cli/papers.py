@@ -92,7 +92,17 @@ def _page(name: str, records: list[Record], everything: list[Record], width: int
     wrapped += [line for text in without for line in textwrap.wrap(text, width, subsequent_indent="    ")]
     head = _cells([["item"], ["published"], ["computed"], ["verdict"]], width)
     rule = [GAP.join("─" * size for size in _sizes(width))]
-    return [*title, "", *head, *rule, *lines, "", *wrapped, "", f"{count_in_words(everything)}."]
+    return [
+        *title,
+        "",
+        *head,
+        *rule,
+        *lines,
+        "",
+        *wrapped,
+        "",
+        *textwrap.wrap(f"{count_in_words(everything)}.", width),
+    ]
 
 
 _LEGEND = {

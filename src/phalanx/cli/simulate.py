@@ -17,6 +17,7 @@ from ..files import writing
 from ..simulation.integrators import DEFAULT, INTEGRATORS
 from ..study.plotting import output_path, require_drawable
 from .arguments import add_robot, load_robot, positive_integer, positive_number
+from .info import ENDS_OF_TABLE, MOST_ROWS
 from .output import emit, emit_json, number, table, terminal_width
 from .simulated_motion import BANDWIDTH, FRICTION, SimulatedMotion, simulated
 
@@ -213,6 +214,8 @@ def _readable(facts: dict[str, Any]) -> list[str]:
         (c["name"], _between(c["start"], many), _between(c["end"], many), *map(_shown, c["range"]))
         for c in facts["coordinates"]
     ]
+    if (hidden := len(rows) - 2 * ENDS_OF_TABLE) > MOST_ROWS - 2 * ENDS_OF_TABLE:
+        rows[ENDS_OF_TABLE:-ENDS_OF_TABLE] = [(f"… {hidden:,} more (--json)", *[""] * 4)]
     steps = f"{facts['steps']:,} steps of {facts['dt'] * 1e3:.4g} ms, {facts['integrator']}, {facts['dtype']}"
     lines = [
         *textwrap.wrap(_title(facts), width),

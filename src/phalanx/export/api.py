@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -376,7 +376,17 @@ def _step(sim: Simulation) -> ExportEntry:
     )
 
 
-def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Collection[str]) -> dict[str, tuple[int, ...]]:
     """Shapes by names that are valid in C; `grad_` is put before names in `taken`, those of inputs."""
-    plain = {identifier(name): shape for name, shape in shapes.items()}
-    return {f"grad_{name}" if name in taken else name: shape for name, shape in plain.items()}
+    made: dict[str, tuple[int, ...]] = {}
+    used = {name: name for name in taken}
+    for name, shape in shapes.items():
+        plain = identifier(name)
+        plain = f"grad_{plain}" if plain in taken else plain
+        if plain in used:
+            raise PhalanxError(
+                f'export: the arrays "{used[plain]}" and "{name}" are both called {plain} in exported code; '
+                "rename one."
+            )
+        used[plain], made[plain] = name, shape
+    return made

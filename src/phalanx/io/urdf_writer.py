@@ -181,7 +181,10 @@ class _Rewriter:
                 self.dropped.setdefault(joint.name, []).append(key)
 
     def holds(self, actuator: Actuator) -> bool:
-        """Whether a transmission of URDF can be the actuator: at one joint that stays itself there."""
+        """Whether URDF can say the actuator as a transmission.
+
+        One drives a single joint, with lever arm 1, which URDF must have as one joint, too: not as several.
+        """
         kinds = {joint.name: joint.type for joint in self.joints}
         return actuator.arms == ((1.0,),) and kinds.get(actuator.joints[0]) in _ONE_COORDINATE
 

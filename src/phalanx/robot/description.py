@@ -487,7 +487,10 @@ def without_joints(description: Description, gone: Collection[str]) -> Descripti
 
 
 def _without(item: Item, label: str, gone: Collection[str]) -> Item:
-    """An actuator or configuration without some joints, whose entries are at `label`."""
+    """An actuator or configuration without the joints in `gone`.
+
+    The attribute `label`, such as "arms" or "values", has one entry for each joint; theirs go, too.
+    """
     if not any(joint in gone for joint in item.joints):
         return item
     pairs = [(j, x) for j, x in zip(item.joints, getattr(item, label), strict=True) if j not in gone]

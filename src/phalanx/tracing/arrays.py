@@ -195,6 +195,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __index__(self) -> int:
         refuse_number("index")
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return format(self._number(), spec) if _is_known(self) else refuse_number("format")
+
     def __round__(self, *digits: Any) -> NoReturn:
         _refuse_function("round")
 

@@ -52,6 +52,12 @@ def traced_call(
     for x in _leaves(made):
         _check(x, graph, seen, f"{where}{at}")
     if not _same(made, repeated):
+        strange = next(
+            (x for x in _leaves(made) if not isinstance(x, (Scalar, int, float, str, np.generic))), None
+        )
+        if strange is not None:
+            kind = type(strange).__name__
+            raise PhalanxError(f"{where} returns a value of type {kind}{at}, expected arrays.")
         raise PhalanxError(
             f"{where} gives another result each time it runs{at}: it reads a clock, random numbers or a "
             "state of its own, which a traced function cannot; pass what changes as an argument, in a "

@@ -192,11 +192,13 @@ class OwnFunction:
         for a, result in zip(outs, made if isinstance(made, list) else [made], strict=True):
             a[...] = result.reshape(a.shape)
 
-    def bind(self, *args: Array, out: Any, **named: Array) -> Bound:
+    def bind(self, *args: Array, out: Any, threads: int | None = 1, **named: Array) -> Bound:
         """A step() that recomputes `out`, arrays as the results are, from these very arrays.
 
-        For control loops: fill the arguments in place, call, read `out` in place.
+        For control loops: fill the arguments in place, call, read `out` in place. At most `threads` threads
+        share a batch (None: `px.set_threads`).
         """
+        count = available_threads() if threads is None else positive(threads, "bind: threads")
         given = dict(zip(self._names, self._arguments(args, named), strict=True))
         leaves = self._trace.structure.leaves(out, "bind: out")
         dtype = next((a.dtype for a in leaves if isinstance(a, np.ndarray)), _DOUBLE)
@@ -210,9 +212,9 @@ class OwnFunction:
                 "bind",
             )
             outs = self._outs(out, batch, dtype)
-            return lambda: self._fill(arrays, outs, batch, dtype, 1)
+            return lambda: self._fill(arrays, outs, batch, dtype, count)
         labels = ["out"] if self._is_array else [f"out, {name}" for name in self.outputs]
-        return bound(code, self.name, given, dict(zip(labels, leaves, strict=True)), self.robot)
+        return bound(code, self.name, given, dict(zip(labels, leaves, strict=True)), self.robot, count)
 
     # ------------------------------------------------------------- derivatives
 

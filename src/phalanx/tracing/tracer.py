@@ -122,6 +122,11 @@ def _arguments(
         if p.kind is inspect.Parameter.VAR_POSITIONAL:
             raise PhalanxError(f"{where} takes *{p.name}{at}, expected arguments with names, each an array.")
         if p.kind is inspect.Parameter.VAR_KEYWORD:
+            if all(name in taken for name in sizes):
+                raise PhalanxError(
+                    f"{where} takes **{p.name}{at}, of which no size is given; pass sizes by name, or "
+                    "leave it out."
+                )
             continue
         if p.name in _RESERVED:
             raise PhalanxError(f"{where} has an argument {p.name!r}{at}, a keyword of every call; rename it.")

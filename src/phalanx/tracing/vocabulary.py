@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,7 @@ def polyval(p: Any, x: Any) -> Any:
     return made
 
 
+_MOST_MINORS = 6  # rows of a determinant: the terms double with each
 MOST_SOLVED, MOST_DEFINITE = 12, 40  # rows of a system of equations; of one with a definite matrix
 
 
@@ -187,6 +189,7 @@ def matrix_key(a: np.ndarray) -> tuple[Any, ...]:
     return tuple(x.number if isinstance(x, Scalar) else ("constant", float(x)) for x in a.ravel().tolist())
 
 
+@np.errstate(invalid="ignore")  # NaN is refused in the result
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The lower triangular factor L of a positive definite matrix L L^T; only its lower half is read."""
     a = objects(a)
@@ -203,15 +206,37 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def det(a: Any) -> Any:
-    """The determinant, by minors; of three rows at most."""
+    """The determinant, by minors, which pass no pivots; of many rows by the factor of a definite matrix."""
     a = objects(a)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.shape[-1] > 3:
-        refuse(f"takes the determinant of a matrix of shape {a.shape}", "expected up to 3 by 3")
-    if a.shape[-1] <= 1:
-        return a[..., 0, 0] if a.shape[-1] else 1.0
-    if a.shape[-1] == 2:
-        return subtract(multiply(a[..., 0, 0], a[..., 1, 1]), multiply(a[..., 0, 1], a[..., 1, 0]))
-    return _sum(multiply(a[..., 0, :], np.cross(a[..., 1, :], a[..., 2, :])), axis=-1)
+    n = a.shape[-1] if a.ndim else 0
+    if n > _MOST_MINORS and is_definite(a):
+        root = _prod(np.diagonal(cholesky(a)))
+        return multiply(root, root)
+    if a.ndim < 2 or a.shape[-2] != n or n > _MOST_MINORS:
+        refuse(
+            f"takes the determinant of a matrix of shape {a.shape}",
+            f"expected a square one of up to {_MOST_MINORS} rows",
+        )
+    minors: dict[tuple[int, ...], Any] = {(): 1.0}  # of the rows below, by their columns
+    for row in reversed(range(n)):
+        minors = {
+            columns: _alternating(
+                [
+                    multiply(a[..., row, c], minors[columns[:k] + columns[k + 1 :]])
+                    for k, c in enumerate(columns)
+                ]
+            )
+            for columns in combinations(range(n), n - row)
+        }
+    return minors[tuple(range(n))]
+
+
+def _alternating(terms: list[Any]) -> Any:
+    """The first term, less the second, with the third, and so on."""
+    found = terms[0]
+    for k, term in enumerate(terms[1:]):
+        found = add(found, term) if k % 2 else subtract(found, term)
+    return found
 
 
 def inv(a: Any) -> Any:

@@ -137,8 +137,12 @@ def test_a_link_without_an_inverse_inertia_is_named() -> None:
 
 def test_unknown_solvers_are_answered_with_the_known_ones() -> None:
     robot = px.chain(2)
-    with pytest.raises(px.PhalanxError, match=r"no option solver='magic'; options: .*cyclic_reduction"):
+    with pytest.raises(px.PhalanxError, match=r"solver='magic', expected 'cyclic_reduction' or"):
         robot.forward_dynamics(*robot.random_state(), algorithm=("cfa", {"solver": "magic"}))
+    for value in ("serial", "odd_even"):  # the options told do not depend on the others
+        told = r'no option solvr=1; did you mean "solver"\? options: "solver", "bias", "refine", "segments"'
+        with pytest.raises(px.PhalanxError, match=told):
+            robot.kernel("forward_dynamics", ("cfa", {"solver": value, "solvr": 1}))
 
 
 def test_defaults_come_first() -> None:

@@ -146,7 +146,7 @@ def test_trees_are_refused_with_algorithms_that_cover_them() -> None:
 @pytest.mark.parametrize("count", [0, -1, 2.0, True, "8", None])
 def test_what_is_no_number_of_segments_is_refused(count: Any) -> None:
     robot = chain(3)
-    with pytest.raises(px.PhalanxError, match=r"no option segments=.*an integer from 1 on"):
+    with pytest.raises(px.PhalanxError, match=r"segments=.*, expected an integer from 1 on"):
         robot.forward_dynamics(*robot.random_state(rng=0), algorithm=("partition", {"segments": count}))
 
 

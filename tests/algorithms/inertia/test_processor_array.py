@@ -141,5 +141,5 @@ def test_depth_of_the_other_forms_grows_by_the_same_steps_for_every_doubling(opt
 
 def test_an_unknown_number_of_processors_is_refused() -> None:
     robot = px.chain(3)
-    with pytest.raises(px.PhalanxError, match=r"no option processors='m'; options: .*n\(n\+1\)/2"):
+    with pytest.raises(px.PhalanxError, match=r"processors='m', expected .*n\(n\+1\)/2"):
         robot.mass_matrix(robot.neutral(), algorithm=("processor_array", {"processors": "m"}))

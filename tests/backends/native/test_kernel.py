@@ -82,8 +82,13 @@ def test_bad_functions_algorithms_and_frames_are_refused() -> None:
         r.kernel("forward_dynamics", algorithm="abb")
     with pytest.raises(px.PhalanxError, match="has no frame 'nose'"):
         r.kernel("jacobian", frame="nose")
-    with pytest.raises(px.PhalanxError, match="has no frame None"):
+    with pytest.raises(
+        px.PhalanxError, match='jacobian: frame is None, expected the name of one, such as frame="'
+    ):
         r.kernel("jacobian")
+    for several in (["tool0", "base_link"], np.array(["tool0"])):
+        with pytest.raises(px.PhalanxError, match=r"jacobian: frame is .*, expected the name of one"):
+            r.kernel("jacobian", frame=several)
     with pytest.raises(px.PhalanxError, match="mass_matrix: got frame='tool0', but takes none; leave it out"):
         r.kernel("mass_matrix", frame="tool0")
 

@@ -165,6 +165,10 @@ def test_counted_schedules_do_not_run() -> None:
     s = px.schedule(robot, "inverse_dynamics", "zomaya_morris", px.machines.pram(2), customise="semi")
     with pytest.raises(px.PhalanxError, match="counted, not computed"):
         s.run(*robot.random_state(rng=0))
+    frame, pram = robot.frame_names[-1], px.machines.pram(2)
+    s = px.schedule(robot, "jacobian", "auto", pram, frame=frame, customise="full", convention="program")
+    with pytest.raises(px.PhalanxError, match=r"jacobian of .*counted.*of a function that is not of a frame"):
+        s.run(robot.neutral())
 
 
 def test_receives_that_can_never_be_met_are_refused_before_anything_runs() -> None:

@@ -143,7 +143,7 @@ class LoopPlan(ABC):
 
 
 class ColumnPlan(LoopPlan):
-    """Loops over the pairs of one column at a time."""
+    """Loops over pairs of bodies, the entries of a matrix such as the mass matrix, column by column."""
 
     def __init__(self, bodies: LoopPlan, before: int) -> None:
         super().__init__(bodies.graph, bodies.order)

@@ -152,7 +152,10 @@ def first_axis(chain: DHChain) -> Array:
 
 
 def either(chain: DHChain, turning: Array, sliding: Array) -> Array:
-    """Vectors (…, n, 3): `turning` where the joint turns, `sliding` where it slides."""
+    """Of two expressions for each joint (…, n, 3), that of its kind.
+
+    `turning` is evaluated for a revolute joint, `sliding` for a prismatic one; both are computed for all.
+    """
     return turning if chain.turns.all() else namespace(turning).where(chain.turns[:, None], turning, sliding)
 
 

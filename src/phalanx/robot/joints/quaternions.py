@@ -241,7 +241,7 @@ def quaternion_log(q: np.ndarray) -> np.ndarray:
 
 
 def _log_of_objects(q: np.ndarray) -> np.ndarray:
-    """The rotation vector of a quaternion of traced scalars."""
+    """What `quaternion_log` returns, for arrays of symbols: without comparisons that need numbers."""
     ones = np.ones((*q.shape[:-1], 1)).astype(object)
     q = leveled(q * choose_less(q[..., 3:], 0.0, -ones, ones))
     size = sqrt(at_least(inner(q[..., :3], q[..., :3]), _LEAST))

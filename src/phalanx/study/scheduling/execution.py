@@ -91,7 +91,8 @@ def task_code(schedule: Schedule) -> TaskCode:
     if code is None or code.meanings:
         raise PhalanxError(
             f"run: the tasks of {schedule.graph.title or 'this schedule'} are counted, not computed; make "
-            'the schedule with customise="full" and convention="program", or by a paper\'s assignment.'
+            'the schedule with customise="full" and convention="program", of a function that is not of a '
+            "frame, or by a paper's assignment."
         )
     return code
 

@@ -252,7 +252,7 @@ def test_what_is_not_cut_says_so() -> None:
     ],
 )
 def test_algorithms_that_cannot_be_cut(algorithm: Any) -> None:
-    with pytest.raises(px.PhalanxError, match="has no option segments=4"):
+    with pytest.raises(px.PhalanxError, match=r"has no option segments=4|takes segments with .* alone"):
         px.chain(90).kernel("forward_dynamics", algorithm)
-    with pytest.raises(px.PhalanxError, match=r"has no option segments=0; .*an integer from 1 on"):
+    with pytest.raises(px.PhalanxError, match=r"segments=0, expected an integer from 1 on"):
         px.chain(90).kernel("inverse_dynamics", ("scan", {"segments": 0}))
