@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """List schedules on networks: gaps of links, and the best of several numbers of processors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -42,5 +44,5 @@ def test_more_processors_are_never_worse_and_never_better_than_all_tries(start_u
 
     found = [makespan(count) for count in range(1, 8)]
     assert found[0] == sum(durations)
-    assert all(b <= a for a, b in zip(found, found[1:], strict=False))
+    assert all(b <= a for a, b in pairwise(found))
     assert (found[-1] < found[0]) == (start_up < 3000.0)
