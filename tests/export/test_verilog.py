@@ -3,6 +3,7 @@
 """Pipelines in Verilog: what other people's simulators and linters make of them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -338,7 +339,7 @@ BAD = {
     "loops": (
         lambda: px.chain(200),
         {},
-        r"has loops .*the first \d\d fit: weld the other joints by robot.fix",
+        r"has loops .*the first \d\d are straight-line code: weld the other joints by robot.fix",
     ),
     "floating base": (
         lambda: px.load("two_link").with_floating_base(),
@@ -349,6 +350,11 @@ BAD = {
         lambda: px.load("two_link"),
         {"functions": "forward_dynamics"},
         r'tau\[0\] of joint .joint1. has no limits; give its range, such as bounds=\{"tau"',
+    ),
+    "long robot": (
+        lambda: px.snake(30),
+        {},
+        r"tau reaches \d.* at random states, errors are proven to stay below .* only; narrow the ranges",
     ),
     "small word": (lambda: px.load("ur5"), {"word": 8}, r"word=8 is too small: .* use word=\d+ or more"),
     "root of zero": (
@@ -388,6 +394,22 @@ BAD = {
     "no such input": (lambda: px.load("ur5"), {"bounds": {"speed": (0, 1)}}, "has no input 'speed'"),
     "option": (lambda: px.load("ur5"), {"widht": 18}, "no option 'widht'"),
 }
+
+
+def test_the_accuracy_that_a_refusal_names_can_be_proven():
+    with pytest.raises(px.PhalanxError, match="accuracy=1e-30 cannot be proven") as caught:
+        designed(px.load("ur5"), "inverse_dynamics", accuracy=1e-30)
+    named = float(re.search(r"proven; (\S+) can", str(caught.value))[1])
+    assert designed(px.load("ur5"), "inverse_dynamics", accuracy=named).formats.error_bound <= named
+
+
+@pytest.mark.parametrize("accuracy", [1e6, 1e300])
+def test_a_coarse_promise_is_kept_by_short_words(accuracy):
+    robot = px.load("ur5")
+    d = designed(robot, "inverse_dynamics", accuracy=accuracy)
+    (bound,) = d.formats.error.values()
+    assert (measured(robot, d) <= bound).all()
+    assert max(x.width for x in d.formats.outputs["tau"]) <= 12
 
 
 @pytest.mark.parametrize("case", BAD)

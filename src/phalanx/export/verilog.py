@@ -207,7 +207,11 @@ def _straight(entry: ExportEntry, where: str) -> Program:
     """The program without multiply-adds; raises if it has loops."""
     if not entry.form.startswith("unrolled"):
         n, fits = entry.robot.model.n, _largest(entry)
-        remedy = f"the first {fits} fit: weld the other joints by robot.fix" if fits else "export it as C"
+        remedy = (
+            f"the first {fits} are straight-line code: weld the other joints by robot.fix"
+            if fits
+            else "export it as C"
+        )
         raise PhalanxError(
             f"{where} ({n} bodies) has loops ({entry.form}), and a pipeline is straight-line code; {remedy}."
         )

@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import PhalanxError
 from ..program import ops
 from ..program.analyses.ranges import Interval, ranges
+from ..program.interpret import interpret
 from ..program.ir import Load, Program, Store, Value
 from . import approximations
 from .approximations import root_scale
@@ -28,6 +29,8 @@ from .pivots import KnownValues
 
 SMALLEST, WIDEST = 8, 64  # bits of a word that can be requested
 _WORDS = (32, 40, 48, 56, 64)
+_STATES = 16  # at which results are computed
+_SMALL = 0.05  # of the largest result: the error up to which it is worth having
 _SINE_USERS = 8  # operations that a bit of an angle makes wider
 _GUARD = 2  # bits by which a constant factor is finer than the product
 
@@ -103,7 +106,9 @@ def chosen(
     """Formats for a promised error of all results, or of a given width.
 
     Without both, the error is `relative` to the largest result; where that cannot be proven, the shortest of
-    `_WORDS` is taken that keeps divisors from zero.
+    `_WORDS` is taken that keeps divisors from zero. The largest result is that of interval arithmetic, which
+    grows with the length of a robot far beyond what results reach: a promise that is not small against
+    those of random states is refused.
     """
     analysis = _Analysis(program, bounds, where, known)
     if word is not None:
@@ -112,12 +117,36 @@ def chosen(
         return analysis.for_accuracy(float(accuracy))
     largest = max((analysis.ranges[x].magnitude for x in analysis.results), default=1.0)
     try:
-        return analysis.for_accuracy(relative * largest)
+        made = analysis.for_accuracy(relative * largest)
     except PhalanxError:
-        for width in _WORDS[:-1]:
-            with suppress(PhalanxError):
-                return _Analysis(program, bounds, where, known).for_word(width)
-        return _Analysis(program, bounds, where, known).for_word(_WORDS[-1])
+        made = _shortest(lambda: _Analysis(program, bounds, where, known))
+    _require_small(made, program, bounds, where)
+    return made
+
+
+def _shortest(analysis: Callable[[], _Analysis]) -> Formats:
+    for width in _WORDS[:-1]:
+        with suppress(PhalanxError):
+            return analysis().for_word(width)
+    return analysis().for_word(_WORDS[-1])
+
+
+def _require_small(
+    made: Formats, program: Program, bounds: Mapping[str, tuple[np.ndarray, np.ndarray]], where: str
+) -> None:
+    """Raise where the bound on the errors of an output is not small against what it reaches."""
+    rng = np.random.default_rng(0)
+    states = [{name: rng.uniform(*ends) for name, ends in bounds.items()} for _ in range(_STATES)]
+    results = [interpret(program, x) for x in states]
+    for name, error in made.error.items():
+        reached = max(float(np.abs(x[name]).max(initial=0.0)) for x in results)
+        worst = float(error.max(initial=0.0))
+        if math.isfinite(reached) and worst > _SMALL * reached > 0.0:
+            raise PhalanxError(
+                f"{where}: {name} reaches {reached:.2g} at random states, errors are proven to stay below "
+                f"{worst:.2g} only; narrow the ranges of the inputs by bounds={{…}}, say by accuracy=… what "
+                "error is small enough, or export it as C."
+            )
 
 
 class _Analysis:
@@ -231,6 +260,8 @@ class _Analysis:
         An operation gets a share of the error of the result that it disturbs most, in proportion to its
         users, each of which pays for its bits; all shares are the largest that keep the promise.
         """
+        # Beyond the largest result, the ranges of coarsely rounded values grow without end.
+        accuracy = min(accuracy, max((self.ranges[x].magnitude for x in self.results), default=accuracy))
         share = 0.0  # log2
         users = np.ones(len(self.nodes))
         for s in self.nodes:
@@ -256,8 +287,8 @@ class _Analysis:
             high += 0.125
         reached = float(self._bound(made)[: len(self.results)].max(initial=0.0))
         raise PhalanxError(
-            f"{self.where}: accuracy={accuracy:g} cannot be proven; {reached:.2g} can. Narrow the ranges "
-            "of the inputs by bounds={…}, or give word."
+            f"{self.where}: accuracy={accuracy:g} cannot be proven; {_rounded_up(reached)} can. Narrow the "
+            "ranges of the inputs by bounds={…}, or give word."
         )
 
     def for_word(self, word: int) -> Formats:
@@ -393,6 +424,14 @@ def rounded(x: float, fraction: int) -> float:
 def factor_fraction(factor: float, fraction: int, magnitude: float) -> int:
     """The fraction bits of a constant factor: its rounding disturbs the product less than cutting it does."""
     return fraction + _GUARD + max(math.frexp(magnitude)[1], 0)
+
+
+def _rounded_up(x: float) -> str:
+    """A positive number with two digits that is no smaller."""
+    if not 0.0 < x < math.inf:
+        return f"{x:g}"
+    step = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return f"{math.ceil(x / step) * step:.2g}"
 
 
 def _quantity(s: Any) -> str:

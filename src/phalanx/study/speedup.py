@@ -26,12 +26,14 @@ from .calibration import job, sample, shared_state, wall_times
 from .machines import cores, pram, whole
 from .recommend import duration
 from .schedule import place, task_graph
+from .scheduling.placement import lengths_from
 from .scheduling.tasks import TaskGraph
 
 PROCESSORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _FINE = 6_000  # operations up to which single operations are scheduled, beside whole equations
 _DEAR = 50.0  # operations of a message beyond which single operations are no tasks of their own
 _MANY = 200_000  # operations beyond which an algorithm is not scheduled
+_ROUNDING = 1e-9  # of sums of durations
 _LONG = 400  # degrees of freedom beyond which nothing is scheduled, which would take minutes
 
 
@@ -271,18 +273,26 @@ def _curves(
 
     made = []
     for machine in (pram, charged):
-        best = []
+        best: list[tuple[float, str]] = []
         for p in counts:
             tasks = coarse if machine is charged and charge > _DEAR else graphs
-            times = [(place(graph, machine(p)).makespan, name) for name, graph in tasks]
+            found = best[-1:]  # a processor more may stay idle
             if machine is pram or not charge:
-                times += [(bound.makespan(p), bound.name) for bound in bounds]
-            best.append(min(times))
-        # A processor more may stay idle.
-        for k in range(1, len(best)):
-            best[k] = min(best[k - 1], best[k])
+                found += [(bound.makespan(p), bound.name) for bound in bounds]
+            floors = [_floor(graph, machine(p)) for _, graph in tasks]
+            for k in sorted(range(len(tasks)), key=floors.__getitem__):
+                name, graph = tasks[k]
+                if not found or floors[k] <= min(found)[0] * (1.0 + _ROUNDING):
+                    found.append((place(graph, machine(p)).makespan, name))
+            best.append(min(found))
         made.append(Curve(counts, tuple(least / t for t, _ in best), tuple(name for _, name in best)))
     return made[0], made[1]
+
+
+def _floor(graph: TaskGraph, machine: Any) -> float:
+    """What no schedule is shorter than: the critical path, and the work divided among all processors."""
+    durations = graph.durations(machine.times)
+    return max(*lengths_from(graph, durations), sum(durations) / machine.count, 0.0)
 
 
 def _measured(robot: Robot, function: str, frame: str | None) -> tuple[OneState, ...]:

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from .networks import Network
@@ -84,8 +84,13 @@ def on_network(
         counts.add(min(2 * max(counts), most))
     if most <= _FEW:
         counts = set(range(1, most + 1))
-    tries = [_Networked(graph, durations, network, network.workers[:count]).run() for count in sorted(counts)]
-    return min(tries, key=lambda t: t.makespan).result()
+    best = _Networked(graph, durations, network, network.workers[:1]).run()
+    for count in sorted(counts - {1}):
+        tried = _Networked(
+            graph, durations, network, network.workers[:count], shorter_than=best.makespan
+        ).run()
+        best = min(best, tried, key=lambda t: t.makespan)
+    return best.result()
 
 
 def on_assigned_network(
@@ -96,10 +101,14 @@ def on_assigned_network(
 
 
 _FEW = 8  # processors up to which every smaller number is tried
+_ROUNDING = 1e-9  # of sums along a path
 
 
 class _Networked:
-    """One list schedule with messages; `of` says where tasks have to run, if anything does."""
+    """One list schedule with messages; `of` says where tasks have to run, if anything does.
+
+    It is given up, with an infinite makespan, once it cannot become shorter than `shorter_than`.
+    """
 
     def __init__(
         self,
@@ -108,8 +117,9 @@ class _Networked:
         network: Network,
         workers: tuple[int, ...],
         of: Mapping[int, int] | None = None,
+        shorter_than: float = inf,
     ) -> None:
-        self.of = of
+        self.of, self.limit = of, shorter_than * (1.0 + _ROUNDING)
         self.graph, self.durations, self.network, self.workers = graph, durations, network, workers
         self.free = at_hand(graph, durations)
         self.idle_from = dict.fromkeys(workers, 0.0)
@@ -125,7 +135,10 @@ class _Networked:
         ready = _Ready(self.graph, self.durations)
         while ready:
             task = ready.next()
-            self._place(task)
+            start = self._place(task)
+            if start + ready.urgency[task] > self.limit:  # what waits for it takes at least so long
+                self.makespan = inf
+                return self
             ready.done(task)
         if self.network.master is not None:
             for k, t in enumerate(self.graph.tasks):
@@ -140,7 +153,8 @@ class _Networked:
         """The start of each task, and the messages."""
         return self.starts, self.messages
 
-    def _place(self, task: int) -> None:
+    def _place(self, task: int) -> float:
+        """Put a task where it can start first, or where it has to run; when it starts there."""
         if self.of is None:
             where = min(self.workers, key=lambda p: (self._start(task, p, keep=False), p))
         else:
@@ -150,6 +164,7 @@ class _Networked:
         self.placed[task] = where, end
         self.idle_from[where] = end
         self.starts.append((task, where, start))
+        return start
 
     def _start(self, task: int, processor: int, *, keep: bool) -> float:
         """When a task could start on a processor; `keep` sends the messages that this takes."""
@@ -196,7 +211,8 @@ _INPUTS = -1
 
 def first_gap(busy: list[tuple[float, float]], earliest: float, length: float) -> float:
     """The first time from `earliest` on when a link is free for so long."""
-    for start, end in busy:
+    for k in range(max(bisect_right(busy, (earliest, inf)) - 1, 0), len(busy)):  # the others are over
+        start, end = busy[k]
         if earliest + length <= start:
             break
         earliest = max(earliest, end)
