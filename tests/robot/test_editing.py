@@ -568,4 +568,4 @@ def test_constraints_that_an_edit_would_break_are_refused() -> None:
         arm.fix({arm.joint_names[0]: 0.1})
     with pytest.raises(px.PhalanxError, match='constraint "tip" holds a frame at the world'):
         arm.reroot(arm.link_names[-1])
-    assert arm.fix({name: 0.1 for name in arm.joint_names}).description.constraints[0].name == "tip"
+    assert arm.fix(dict.fromkeys(arm.joint_names, 0.1)).description.constraints[0].name == "tip"
