@@ -11,11 +11,9 @@ from typing import Any
 
 from ..robot.facts import describe
 from .arguments import add_robot, load_robot
-from .output import emit, emit_json, fit, number, table, terminal_width
+from .output import ENDS_OF_TABLE, MOST_ROWS, emit, emit_json, fit, number, table, terminal_width
 
 FLOATING = "(floating base)"
-MOST_ROWS = 120
-ENDS_OF_TABLE = 10
 LONGEST_RUN = 24  # links of a run that the drawing shows in full
 ENDS_OF_RUN = 10
 MOST_LINES = 120

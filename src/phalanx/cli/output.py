@@ -17,6 +17,8 @@ import numpy as np
 from ..errors import printable
 
 GAP = "  "
+MOST_ROWS = 120  # of a table of joints; longer ones show their ends
+ENDS_OF_TABLE = 10
 _ASCII = str.maketrans(
     {"←": "<-", "│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"}
 )

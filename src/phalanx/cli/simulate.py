@@ -17,8 +17,7 @@ from ..files import writing
 from ..simulation.integrators import DEFAULT, INTEGRATORS
 from ..study.plotting import output_path, require_drawable
 from .arguments import add_robot, load_robot, positive_integer, positive_number
-from .info import ENDS_OF_TABLE, MOST_ROWS
-from .output import emit, emit_json, number, table, terminal_width
+from .output import ENDS_OF_TABLE, MOST_ROWS, emit, emit_json, number, table, terminal_width
 from .simulated_motion import BANDWIDTH, FRICTION, SimulatedMotion, simulated
 
 _MOST_LIMITS = 12  # lines about them in print
