@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Constrained dynamics beside Pinocchio, called from Python, in one run on one core.
+"""How fast is constrained dynamics beside Pinocchio, called from Python, in one run on one core?
 
     python benchmarks/constraints.py [--batch 1024] [--seconds 1.0]
 

@@ -408,7 +408,8 @@ KERNEL = '''    @overload
         share the links of one state of a chain; `memory` says where their scratch memory is: in local
         (shared) memory as far as that goes ("auto"), only there ("local"), or in global memory.
 
-        Functions under constraints, such as "constrained_dynamics", take `contacts`; they are `OwnFunction`s.
+        Functions under constraints, such as "constrained_dynamics", take `contacts`: each kernel is an
+        `OwnFunction`.
         """
 '''
 

@@ -38,7 +38,9 @@ def _outputs(made: Program, count: int) -> list[np.ndarray]:
 def in_c(made: Program, inputs: list[np.ndarray], folder: Path, compiler: str = "gcc") -> list[np.ndarray]:
     """The results of a program as C, state by state."""
     r = routine(made, c("double"))
-    head = exported_c._HEAD.format(lanes=8, fast="defined(__FMA__)", suffix="", real="double", api="extern")
+    head = exported_c._HEAD.format(
+        lanes=8, fewer=4, fast="defined(__FMA__)", suffix="", real="double", api="extern"
+    )
     parts = [head, bits_functions(r.dialect), *helpers(r.dialect, r.helpers, "defined($FUSED)")]
     parts += [*r.tables(), r.source(), r.of_one_state("$API"), "#ifdef __cplusplus\n}\n#endif"]
     (folder / "f.c").write_text(named("\n\n".join(parts), "p") + "\n")

@@ -54,26 +54,24 @@ def function_of(
     constraints = in_order((*robot.constraints, *contacts_of(robot, contacts, name)))
     chosen = None
     if name == "constrained_inverse_dynamics":
-        chosen = joints_of(robot, actuated, name)
+        chosen = joints_of(robot, actuated, f"{name}: actuated")
     made = compiled(robot, Specification(name, constraints, optional, chosen))
     if key is not None:
         robot._memo[key] = made
     return made
 
 
-def joints_of(robot: Robot, names: Any, where: str, what: str = "actuated") -> tuple[str, ...]:
+def joints_of(robot: Robot, names: Any, where: str) -> tuple[str, ...]:
     """Names of joints, checked; None is all but a floating base."""
     if names is None:
         return tuple(robot.joint_names)
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise PhalanxError(
-            f'{where}: {what} is {shown(names)}, expected several joints such as ("hip", "knee").'
-        )
+        raise PhalanxError(f'{where} is {shown(names)}, expected several joints such as ("hip", "knee").')
     made = tuple(names)
     for name in made:
         if not isinstance(name, str) or name not in robot.v_slices or name == BASE:
             raise PhalanxError(
-                f'{where}: {what}: robot "{robot.name}" has no joint {shown(name)};'
+                f'{where}: robot "{robot.name}" has no joint {shown(name)};'
                 f"{nearest(name, robot.joint_names, what='joints')}"
             )
     return made

@@ -34,7 +34,7 @@ def close_loops(
     start = real_array(q, "close_loops: q", robot.name)
     require_shape(start.shape, (robot.nq,), "close_loops: q", f' for robot "{robot.name}"')
     constraints = in_order(robot.constraints)
-    still = joints_of(robot, fixed, "close_loops", "fixed")
+    still = joints_of(robot, fixed, "close_loops: fixed")
     moving = tuple(name for name in robot.v_slices if name not in still)
     step = compiled(robot, Specification("closing_step", constraints, (), moving))
     batch = start.shape[:-1]

@@ -9,7 +9,6 @@ which are computed by products along directions. CasADi's matrices are column-ma
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, PhalanxWarning, shown
+from ..errors import PhalanxError, shown, warn
 from ..languages.codegen import Routine
 from ..languages.dialects import Dialect
 from ..program.trace import TooLongError
@@ -91,11 +90,7 @@ def _derivatives(entry: ExportEntry, dialect: Dialect, order: int) -> CasadiDeri
 
 
 def _warn(entry: ExportEntry, what: str, remedy: str) -> None:
-    warnings.warn(
-        f'export: {entry.name} of robot "{entry.robot.name}" has {what}; in CasADi, {remedy}.',
-        PhalanxWarning,
-        stacklevel=2,
-    )
+    warn(f'export: {entry.name} of robot "{entry.robot.name}" has {what}; in CasADi, {remedy}.')
 
 
 def _first(made: CasadiDerivatives, f: Differentiable, dialect: Dialect) -> None:

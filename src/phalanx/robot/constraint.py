@@ -16,12 +16,12 @@ import numpy as np
 from ..arrays import real_or_none
 from ..errors import PhalanxError, listing, nearest, shown
 from .description import IDENTITY, Constraint, Description, LoopClosure, Pose, number, triple
-from .joints import frame_along
+from .joints import CONTINUOUS, REVOLUTE, SPHERICAL, WELD, frame_along
 
 __all__ = ["Constraint", "axis", "coupling", "point", "tendon", "weld"]
 
 KINDS = ("point", "weld", "axis", "coupling", "tendon")
-_CLOSURES = {"spherical": "point", "fixed": "weld", "revolute": "axis", "continuous": "axis"}
+_CLOSURES = {SPHERICAL: "point", WELD: "weld", REVOLUTE: "axis", CONTINUOUS: "axis"}  # by type of a loop
 _DEGREES = 12  # of a polynomial
 
 

@@ -122,7 +122,7 @@ def _arguments(
         if p.kind is inspect.Parameter.VAR_POSITIONAL:
             raise PhalanxError(f"{where} takes *{p.name}{at}, expected arguments with names, each an array.")
         if p.kind is inspect.Parameter.VAR_KEYWORD:
-            if all(name in taken for name in sizes):
+            if all(name in taken for name in sizes) and not hasattr(function, "parameters"):
                 raise PhalanxError(
                     f"{where} takes **{p.name}{at}, of which no size is given; pass sizes by name, or "
                     "leave it out."

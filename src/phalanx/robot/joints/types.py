@@ -482,6 +482,7 @@ for _kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar
 
 WELD, FREE = Fixed.name, Floating.name  # of the joint to a payload, and of that under a floating base
 REVOLUTE, CONTINUOUS = Revolute.name, Continuous.name  # with limits, and without
+SPHERICAL = Spherical.name
 
 
 def joint_types() -> list[str]:
