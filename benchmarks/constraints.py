@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
+from machine import conditions
 
 import phalanx as px
 
@@ -110,6 +111,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0)
     args = parser.parse_args()
     warnings.simplefilter("ignore", px.PhalanxWarning)
+    print(conditions())
     print(f"batch {args.batch}, one core; Phalanx, Pinocchio {pin.__version__}, ratio, relative difference")
     folder = Path(pin.__file__).parents[4] / "cmeel.prefix" / "share" / "example-robot-data"
     roots = [p for p in Path(pin.__file__).parents if (p / "share" / "example-robot-data").exists()]
