@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Inverse kinematics: solved targets a second, and the share of targets solved.
+"""Inverse kinematics: how many targets are solved a second, and which share of them?
 
     python benchmarks/inverse_kinematics.py [--targets 100000] [--peers] [--hard] [--set DAMPING=0.1]
 
