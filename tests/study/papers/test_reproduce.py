@@ -54,7 +54,7 @@ def test_rows_that_prove_less_have_their_own_verdicts() -> None:
     assert kinds["not printed"] == 40
     everything = [r for name in names() for r in records(name)]
     assert sum(r.agrees for r in everything if r.kind == "arithmetic of the print") == 13
-    assert sum(r.agrees for r in everything if r.kind == "not printed") in (31, 32)  # one ranks errors
+    assert sum(r.agrees for r in everything if r.kind == "not printed") in (32, 33)  # one ranks errors
     assert all((r.kind == "not printed") == (not r.printed) for r in everything)
 
 
