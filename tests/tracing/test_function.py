@@ -56,10 +56,11 @@ def given(batch: tuple[int, ...] = ()) -> tuple[Any, Any, Any, Any]:
 def test_a_law_equals_numpy_on_plain_arrays(law: Any) -> None:
     q, qd, target, k = given((7,))
     made = law(q, qd, target, stiffness=k)
+    # Near a singularity the solve amplifies rounding: 1e-13 with fused multiply-adds, 4e-13 without.
     for i in range(7):
         expected = osc(q[i], qd[i], target[i], PANDA, stiffness=k)
         for name, array in expected.items():
-            np.testing.assert_allclose(made[name][i], array, rtol=1e-13, atol=1e-13 * np.abs(array).max())
+            np.testing.assert_allclose(made[name][i], array, rtol=1e-12, atol=1e-12 * np.abs(array).max())
 
 
 def test_one_state_a_batch_and_broadcasting_give_the_same_bits(law: Any) -> None:
