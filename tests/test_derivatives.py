@@ -196,6 +196,13 @@ def test_identities_of_matrices(robot: px.Robot) -> None:
     agree((C @ qd[..., None])[..., 0], bias, 1e-12)
 
 
+def test_the_mass_matrix_of_a_chain_too_long_for_columns_in_lanes_is_differentiated() -> None:
+    robot = px.chain(33, seed=2)
+    q, qd, _ = robot.random_state(rng=1)
+    by_arrays = robot.jvp("mass_matrix", (q,), (qd,), backend="numpy", algorithm="crba")
+    agree(robot.jvp("mass_matrix", (q,), (qd,)), by_arrays, 1e-12)
+
+
 @pytest.mark.parametrize("algorithm", [a.name for a in px.algorithms("inverse_dynamics_derivatives")])
 def test_coupled_joints_are_projected(algorithm: str) -> None:
     chain = px.chain(4, seed=3)

@@ -149,7 +149,7 @@ def is_segmented(call: Call) -> bool:
     splits, model = call.algorithm.splits, call.robot.model
     if call.segments is not None:
         return True
-    return bool(splits) and cuts(model) and (splits == SEGMENTS or model.n >= RUN)
+    return bool(splits) and cuts(model) and (splits == SEGMENTS or (model.n >= RUN and rolls(call)))
 
 
 def rolls(call: Call) -> bool:
