@@ -15,6 +15,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
 FILES = sorted(SOURCE.rglob("*.py"))
+OTHERS = sorted(file for end in ("js", "mjs", "ll") for file in SOURCE.rglob(f"*.{end}"))
+# What is left out of files that are not Python: comments.
+COMMENTS = {".ll": r";.*", ".js": r"/\*[\s\S]*?\*/|(?<!:)//.*", ".mjs": r"/\*[\s\S]*?\*/|(?<!:)//.*"}
 
 # Words that no identifier has, and what the field calls such a thing.
 INSTEAD = {
@@ -116,6 +119,13 @@ def coined(names: set[str]) -> dict[str, str]:
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.relative_to(SOURCE).as_posix())
 def test_identifiers_have_words_of_the_field(file: Path) -> None:
     assert coined(identifiers(file)) == {}
+
+
+@pytest.mark.parametrize("file", OTHERS, ids=lambda f: f.relative_to(SOURCE).as_posix())
+def test_so_have_those_of_other_languages(file: Path) -> None:
+    code = re.sub(COMMENTS[file.suffix], "", file.read_text(encoding="utf-8"))
+    sizes = {"extent"}  # of axes and of scenes
+    assert coined(set(re.findall(r"[A-Za-z_]\w*", code)) - sizes) == {}
 
 
 def test_coined_words_are_found_in_any_spelling() -> None:

@@ -132,9 +132,9 @@ for (const attempt of tries) {
         "RangeError: inverse_dynamics: q has 3 numbers, expected 2 for each state.",
         "RangeError: inverse_dynamics: qd has 1 states of 2 numbers, q has 2.",
         "TypeError: inverse_dynamics: qdd is Number, expected Float64Array.",
-        "TypeError: inverse_dynamics: the place for tau is Float32Array of 4 numbers, "
+        "TypeError: inverse_dynamics: the array for tau is Float32Array of 4 numbers, "
         "expected Float64Array of 4 numbers.",
-        "TypeError: inverse_dynamics: the place for tau is Float64Array of 2 numbers, "
+        "TypeError: inverse_dynamics: the array for tau is Float64Array of 2 numbers, "
         "expected Float64Array of 4 numbers.",
         'RangeError: rows: unknown function "mass_matrix"; known: inverse_dynamics.',
         "RangeError: rows: count is -1, expected 0, 1, 2, …",

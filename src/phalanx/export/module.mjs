@@ -140,14 +140,14 @@ function run(plan, count, places) {
   else plan.batch(count, ...places);
 }
 
-/** How many states the lengths of the inputs tell. */
+/** The number of states, from the lengths of the inputs. */
 function counted({ name, inputs }, args) {
   let count;
   for (let k = 0; k < inputs.length; ++k) {
     const [each, n] = inputs[k];
     const x = args[k];
     const numbers = Array.isArray(x) || (ArrayBuffer.isView(x) && typeof x.length === "number");
-    if (!numbers) throw new TypeError(`${name}: ${each} is ${told(x)}, expected ${NUMBERS.name}.`);
+    if (!numbers) throw new TypeError(`${name}: ${each} is ${described(x)}, expected ${NUMBERS.name}.`);
     const rows = n ? x.length / n : (count ?? 1);
     if (!Number.isInteger(rows) || (n === 0 && x.length)) {
       throw new RangeError(`${name}: ${each} has ${x.length} numbers, expected ${n} for each state.`);
@@ -165,12 +165,12 @@ function placed({ name, outputs }, each, length, given) {
   const out = given?.[each] ?? (outputs.length === 1 ? given : undefined);
   if (out === undefined) return new NUMBERS(length);
   if (!(out instanceof NUMBERS) || out.length !== length) {
-    throw new TypeError(`${name}: the place for ${each} is ${told(out)}, expected ${NUMBERS.name} of ${length} numbers.`);
+    throw new TypeError(`${name}: the array for ${each} is ${described(out)}, expected ${NUMBERS.name} of ${length} numbers.`);
   }
   return out;
 }
 
-function told(x) {
+function described(x) {
   if (x === null || x === undefined) return String(x);
   const kind = x.constructor?.name ?? typeof x;
   return typeof x.length === "number" ? `${kind} of ${x.length} numbers` : kind;

@@ -29,13 +29,13 @@
     }, 100);
   }
 
-  // Tables that are wider than the panel tell so at their edges (client.css).
+  // Tables that are wider than the panel are marked at their edges (client.css).
   const marked = (box) => {
     const more = [];
     if (box.scrollLeft > 1) more.push("left");
     if (box.scrollLeft + box.clientWidth < box.scrollWidth - 1) more.push("right");
-    const told = more.join(" ");
-    if ((box.dataset.more ?? "") !== told) box.dataset.more = told;
+    const edges = more.join(" ");
+    if ((box.dataset.more ?? "") !== edges) box.dataset.more = edges;
   };
   addEventListener("scroll", ({ target }) => target instanceof Element && target.matches(".scrolls") && marked(target), true);
   setInterval(() => document.querySelectorAll(".scrolls").forEach(marked), 400);

@@ -70,8 +70,8 @@ array:
   %core = getelementptr %kernel, ptr %kernel, i64 0, i32 6, i64 %k
   %needed.at = getelementptr %core, ptr %core, i64 0, i32 1
   %needed = load i32, ptr %needed.at
-  %had = and i32 %flags, %needed
-  %is.able = icmp eq i32 %had, %needed
+  %flags.found = and i32 %flags, %needed
+  %is.able = icmp eq i32 %flags.found, %needed
   %flags.both = and i32 %flags.all, %flags
   %ndim.at = getelementptr i8, ptr %object, i64 $ndim
   %ndim.int = load i32, ptr %ndim.at
@@ -199,22 +199,22 @@ given:
   br i1 %is.wrong, label %raise, label %clamped
 clamped:
   %start.least = call i64 @llvm.smax.i64(i64 %start.given, i64 0)
-  %start.told = call i64 @llvm.smin.i64(i64 %start.least, i64 %rows)
+  %start.asked = call i64 @llvm.smin.i64(i64 %start.least, i64 %rows)
   %stop.most = call i64 @llvm.smin.i64(i64 %stop.given, i64 %rows)
-  %stop.told = call i64 @llvm.smax.i64(i64 %stop.most, i64 %start.told)
+  %stop.asked = call i64 @llvm.smax.i64(i64 %stop.most, i64 %start.asked)
   %helpers.most = call i64 @llvm.smin.i64(i64 %helpers.given, i64 $field)
-  %helpers.told = call i64 @llvm.smax.i64(i64 %helpers.most, i64 0)
+  %helpers.asked = call i64 @llvm.smax.i64(i64 %helpers.most, i64 0)
   ; Pieces are counted in few bits.
-  %span = sub i64 %stop.told, %start.told
+  %span = sub i64 %stop.asked, %start.asked
   %least = udiv i64 %span, $field
   %least.more = add i64 %least, 1
-  %grain.told = call i64 @llvm.smax.i64(i64 %grain.given, i64 %least.more)
+  %grain.asked = call i64 @llvm.smax.i64(i64 %grain.given, i64 %least.more)
   br label %run
 run:
-  %start = phi i64 [ 0, %range ], [ %start.told, %clamped ]
-  %stop = phi i64 [ %rows, %range ], [ %stop.told, %clamped ]
-  %grain = phi i64 [ %rows, %range ], [ %grain.told, %clamped ]
-  %helpers = phi i64 [ 0, %range ], [ %helpers.told, %clamped ]
+  %start = phi i64 [ 0, %range ], [ %start.asked, %clamped ]
+  %stop = phi i64 [ %rows, %range ], [ %stop.asked, %clamped ]
+  %grain = phi i64 [ %rows, %range ], [ %grain.asked, %clamped ]
+  %helpers = phi i64 [ 0, %range ], [ %helpers.asked, %clamped ]
   %start.at = getelementptr %walk, ptr %walk, i64 0, i32 4
   store i64 %start, ptr %start.at
   %stop.at = getelementptr %walk, ptr %walk, i64 0, i32 5

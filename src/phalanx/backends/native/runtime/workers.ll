@@ -210,7 +210,7 @@ entry:
   br i1 %wake, label %tell, label %end
 tell:
   %lock = call i32 @pthread_mutex_lock(ptr @mutex)
-  %told = call i32 @pthread_cond_broadcast(ptr @finished)
+  %woken = call i32 @pthread_cond_broadcast(ptr @finished)
   %unlock = call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %end
 end:

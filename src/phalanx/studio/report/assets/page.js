@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 // The page: theme, tables that sort, and the view with its colours.
 
-/** From dark blue over grey to yellow: even in lightness, and told apart by everybody. */
+/** From dark blue over grey to yellow: even in lightness, and distinguishable by everybody. */
 function heat(t) {
   const stops = [[0, 0.13, 0.3], [0.34, 0.38, 0.44], [0.62, 0.58, 0.46], [1, 0.92, 0.27]];
   const at = Math.min(Math.max(t, 0), 1) * (stops.length - 1);
@@ -84,7 +84,7 @@ function makeColours(view, legend) {
     const f = DATA.functions[colours.kind];
     return f ? [f.operations[f.recommended], `operations of ${f.recommended}`] : [null, ""];
   };
-  const told = (parts) => legend.replaceChildren(...parts);
+  const setLegend = (parts) => legend.replaceChildren(...parts);
   const ramp = () => {
     const bar = make("span", { className: "ramp" });
     bar.style.background = `linear-gradient(to right, ${[0, 0.33, 0.67, 1].map((t) => `rgb(${heat(t).map((x) => Math.round(255 * x))})`).join(",")})`;
@@ -103,10 +103,10 @@ function makeColours(view, legend) {
       }
       return [...heat(values[link] / most), 0.9];
     };
-    if (colours.running) told(["links whose equations run now, in the colours of the chart"]);
-    else if (colours.kind === "force") told(["no force ", ramp(), " at the limit"]);
-    else if (values) told(["0 ", ramp(), ` ${shown(most, 4)} ${unit}`]);
-    else told([DATA.shapes.generated ? "Shapes are made from the joints. " : "", "Drag to turn, with shift to move; wheel or two fingers zoom. Keys: arrows, +, −, Home."]);
+    if (colours.running) setLegend(["links whose equations run now, in the colours of the chart"]);
+    else if (colours.kind === "force") setLegend(["no force ", ramp(), " at the limit"]);
+    else if (values) setLegend(["0 ", ramp(), ` ${shown(most, 4)} ${unit}`]);
+    else setLegend([DATA.shapes.generated ? "Shapes are made from the joints. " : "", "Drag to turn, with shift to move; wheel or two fingers zoom. Keys: arrows, +, −, Home."]);
     view.draw();
   };
   return colours;

@@ -42,7 +42,7 @@ const shown = (x, digits = 3) => (Math.abs(x) < 5e-7 ? "0" : Math.abs(x) >= 1e5 
 /** A number with so many decimals, and no sign before a zero. */
 const rounded = (x, decimals) => x.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1");
 
-/** Everything that depends on the state of the robot. `onChange(state)` is told after every change. */
+/** Everything that depends on the state of the robot. `onChange(state)` is called after every change. */
 async function makeRobot(host, onChange) {
   const state = { q: Float64Array.from(ROBOT.start), qd: new Float64Array(ROBOT.nv), qdd: new Float64Array(ROBOT.nv) };
   let target = Float64Array.from(ROBOT.start); // where a held robot is to be
@@ -163,25 +163,25 @@ async function makeRobot(host, onChange) {
       [0, [0, 0, 0]],
     );
     const kinetic = mass ? 0.5 * state.qd.reduce((s, x, i) => s + x * state.qd.reduce((t, y, j) => t + mass[ROBOT.nv * i + j] * y, 0), 0) : null;
-    const told = [
+    const summary = [
       `mass centre (${moment.map((x) => shown(x / (total || 1))).join(", ")}) m`,
       `potential energy ${shown(potentialEnergy(poses), 4)} J`,
       ...(kinetic === null ? [] : [`kinetic energy ${shown(kinetic)} J`]),
       ...(simulation?.running ? [`time ${simulation.time.toFixed(1)} s`] : []),
     ];
-    sums.textContent = told.join(" · ");
+    sums.textContent = summary.join(" · ");
   }
 
   function matrixView() {
     const canvas = make("canvas", { id: "matrix", width: ROBOT.nv, height: ROBOT.nv, role: "img", ariaLabel: "Mass matrix" });
-    const told = make("p", { className: "note" });
-    const host = make("figure", { className: "matrix" }, make("figcaption", { textContent: "Mass matrix" }), canvas, told);
+    const caption = make("p", { className: "note" });
+    const host = make("figure", { className: "matrix" }, make("figcaption", { textContent: "Mass matrix" }), canvas, caption);
     let last = null;
     const names = [];
     for (const s of ROBOT.sliders) names[s.v] = s.label;
     canvas.addEventListener("pointermove", (e) => {
       const [j, i] = [e.offsetX / canvas.clientWidth, e.offsetY / canvas.clientHeight].map((x) => Math.min(ROBOT.nv - 1, Math.max(0, Math.floor(x * ROBOT.nv))));
-      if (last) told.textContent = `${names[i]}, ${names[j]}: ${shown(last[ROBOT.nv * i + j], 4)} (kg m², kg m or kg)`;
+      if (last) caption.textContent = `${names[i]}, ${names[j]}: ${shown(last[ROBOT.nv * i + j], 4)} (kg m², kg m or kg)`;
     });
     return {
       host,
@@ -199,7 +199,7 @@ async function makeRobot(host, onChange) {
           image.data[4 * k + 3] = 255;
         });
         g.putImageData(image, 0, 0);
-        told.textContent = `blue +, orange −, up to ${shown(most)} (kg m², kg m or kg)`;
+        caption.textContent = `blue +, orange −, up to ${shown(most)} (kg m², kg m or kg)`;
       },
     };
   }
