@@ -314,7 +314,7 @@ def _require_frame(robot: Robot, function: str, frame: Any) -> None:
 
 
 def _wrong_option(algorithm: Algorithm, key: Any, value: Any, options: Mapping[str, Any]) -> str:
-    """What is wrong with an option of an algorithm, in words."""
+    """The error message for a wrong option of an algorithm."""
     where = f'{algorithm.function}: algorithm "{algorithm.name}"'
     known: dict[str, Any] = dict(algorithm.options)
     if algorithm.name in _CUT.get(algorithm.function, ()):

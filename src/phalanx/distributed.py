@@ -248,7 +248,7 @@ class DistributedChain:
         return parts.response_around(every, self._shifts, self.rank, self._tip, self._gravity)
 
     def _needing(self, gravity: np.ndarray) -> Callable[[int, np.ndarray], np.ndarray]:
-        """What inverse dynamics receives: the motion before, then the wrench beyond."""
+        """The exchange of inverse dynamics; returns the motion before a segment, then the wrench beyond."""
         motions = np.zeros(0)
 
         def exchange(number: int, sent: np.ndarray) -> np.ndarray:

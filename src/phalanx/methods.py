@@ -148,7 +148,7 @@ def _remember(
 
 
 def _compiled(call: Call, alone: Call | None, optional: tuple[str, ...]) -> Any:
-    """What has been compiled for a call with some optional inputs, and for one state if that is another."""
+    """The compiled kernels of a call with some optional inputs: for batches, and one for a single state."""
     if alone is None or "inertias" in optional:
         return call.robot._memo.get(_key(call, optional))
     return _ByBatch(call, alone, optional)
@@ -159,7 +159,7 @@ def _key(call: Call, optional: tuple[str, ...]) -> Any:
 
 
 class _ByBatch:
-    """What the slow path has compiled for one state, and for several, where these are not the same."""
+    """The kernels that the slow path compiled for one state and for several, where they differ."""
 
     def __init__(self, many: Call, alone: Call, optional: tuple[str, ...]) -> None:
         self._known, self._keys = many.robot._memo, (_key(many, optional), _key(alone, optional))
@@ -168,7 +168,7 @@ class _ByBatch:
 
     @property
     def groups(self) -> int:
-        """How many parts of one state threads may share."""
+        """The number of parts into which threads may split one state."""
         built = self._known.get(self._keys[1])
         return 0 if built is None else int(built.groups)
 

@@ -101,7 +101,7 @@ class Ranks:
         return every
 
     def gather_bytes(self, own: bytes, where: str, what: str) -> list[bytes]:
-        """What every rank has, on every rank, of any length."""
+        """The bytes of every rank, of any length, on every rank."""
         sizes = self.gather(np.array([len(own)], np.int64), where, what)[:, 0]
         padded = np.frombuffer(own.ljust(int(sizes.max()), b"\0"), np.uint8)
         return [

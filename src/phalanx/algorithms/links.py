@@ -47,7 +47,7 @@ class Links:
     unknown: Array  # (n, w) one for the unknown that is the acceleration of its rotor
 
     def along(self, c: Array) -> Array:
-        """What accelerations (…, n, 6) added at the bodies of each joint add to its link."""
+        """The link accelerations that result from accelerations c (…, n, 6) at the bodies of each joint."""
         return self.heavy_paths.joined(lambda before, own, X: own + X @ before, c, self.bodies)
 
     def driven(self, tau: Array) -> Array:
@@ -105,7 +105,7 @@ def links_of(model: Model, X: Transform) -> Links:
 
 
 def constants(model: Model) -> tuple[Array, ...]:
-    """What is constant of links, for each of their bodies: (W, T, unused, seated, rotor, unknown).
+    """The constant fields of links, one row per body: (W, T, unused, seated, rotor, unknown).
 
     Links that are `seated` have their seat in their own frame.
     """

@@ -67,7 +67,7 @@ class Function:
 
     @cached_property
     def packed(self) -> Callable[[Sequence[Any]], Any]:
-        """What makes results of their arrays as users get them: the only one, or a tuple with names."""
+        """Converts the list of output arrays to what users get: the only array, or a named tuple."""
         if "." in self.name and not self.name.endswith(VALUE):
             return itemgetter(0) if self.name.endswith(".jvp") else tuple
         named = len(self.outputs) > 1
@@ -105,7 +105,7 @@ class Algorithm:
 
     @property
     def served(self) -> Function:
-        """What it computes: its function, with what that is the derivative of, or a derivative of that."""
+        """The function that this computes: the registered one, its derivative, or it with its value."""
         if self.valued:
             return with_value(self.function)
         return derived(self.function, self.derivative) if self.derivative else FUNCTIONS[self.function]

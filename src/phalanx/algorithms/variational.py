@@ -27,7 +27,7 @@ _FAST = 10.0  # rad/s, m/s: joints of a robot are hardly faster
 
 
 def iterations_for(h: float) -> int:
-    """How many iterations leave hardly more than rounding: each gains a factor of h times the rates."""
+    """The number of iterations that converge to rounding; each gains a factor of h times the rates."""
     gain = min(0.2, h * _FAST)
     return max(4, round(log(1e-16) / log(gain)))
 

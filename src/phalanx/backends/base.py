@@ -174,7 +174,7 @@ class OfRobot(Protocol):
 
 
 class CompiledFunction:
-    """What kernels of all processors and devices say about themselves."""
+    """The attributes that kernels of all processors and devices share: function, algorithm, cost, form."""
 
     _call: Call
 
@@ -267,7 +267,7 @@ def set_threads(count: int | None) -> None:
 
 
 def available_threads() -> int:
-    """How many threads a large batch may use when nobody says otherwise."""
+    """The default number of threads for a large batch."""
     if _threads is not None:
         return _threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -34,7 +34,7 @@ Slow = Callable[..., Any]
 def entry_of(
     built: Any, sizes: tuple[int, ...], dtype: np.dtype, f: Function, optional: tuple[str, ...] = ()
 ) -> tuple[Any, ...]:
-    """What the fast path finds: `direct`, the size and type of its result, and what was built.
+    """The cache entry of the fast path: (`direct`, output size, dtype, the built kernel).
 
     There is no `direct` unless the result is one array and one thread computes a state. `np.empty` makes a
     row quicker from a number than from a tuple.
@@ -62,7 +62,7 @@ def method_of(parameters: Parameters, key: str, slow: Slow) -> Any:
 
 
 def kernel_of(parameters: Parameters, slow: Callable[[tuple[str, ...]], Slow]) -> Any:
-    """What calls a kernel, which tries the code of its `_entry` first; optional inputs are keywords.
+    """The `__call__` of a kernel: tries compiled code in its `_entry` first; optional inputs are keywords.
 
     `slow` makes the slow path for the names of optional inputs, which it gets as a tuple.
     """

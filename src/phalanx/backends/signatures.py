@@ -43,7 +43,7 @@ MISSING: Final = object()  # the value of a parameter that the call does not giv
 
 @dataclass(frozen=True)
 class CallStyle:
-    """How functions are called somewhere: types as annotations, options with their types and defaults."""
+    """The calling convention of one interface (robots, kernels, JAX, PyTorch): array types, options."""
 
     array: str  # of inputs
     result: str
@@ -151,7 +151,7 @@ class Parameters:
 
     @cached_property
     def keywords(self) -> dict[str, Any]:
-        """What is given by name only, with its default; `MISSING` is required."""
+        """Keyword-only parameters with their defaults; `MISSING` marks required ones."""
         f = self.function
         made: dict[str, Any] = {name: None for name in self._optional if name not in self.positional}
         if self.style.frames:
@@ -228,7 +228,7 @@ class Parameters:
         return named
 
     def _wrong(self, given: tuple[Any, ...], bound: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-        """What is wrong with arguments, as Python says it, with the name that was likely meant."""
+        """Python's message for wrong arguments, with the nearest known name."""
         for name in options:
             if name not in self.names:
                 near = closest(name, sorted(self.names))

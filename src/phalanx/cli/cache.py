@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""`phalanx cache`: the compiled kernels on disk, and how to be rid of them."""
+"""`phalanx cache`: the compiled kernels on disk, and how to delete them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _readable(report: dict[str, Any]) -> list[str]:
 
 
 def _times(report: dict[str, Any]) -> list[str]:
-    """What happens once for a robot, and what the states take."""
+    """Lines on the time of compilation and of all states."""
     done = "read from the cache" if report["cached"] else "compiled"
     once = [] if report["cached"] is None else [f"kernel {done} in {report['compile_seconds']:.2g} s"]
     speed = f"{report['states_per_second']:,.0f} states per second"

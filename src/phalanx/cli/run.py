@@ -201,7 +201,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 
 def _described(job: Job) -> dict[str, Any]:
-    """What a plan and a finished run both print: inputs, columns and outputs."""
+    """The lines that `--plan` and a finished run share: inputs, columns and outputs."""
     r = job.recording
     from_file = {k: list(b.columns) for k, b in r.bindings.items() if k in job.read}
     return {
@@ -251,7 +251,7 @@ def _facts(job: Job, report: RunReport) -> dict[str, Any]:
 
 
 def _agreement(job: Job) -> dict[str, Any] | None:
-    """How measured forces agree with computed ones, joint by joint."""
+    """Lines that compare measured with computed forces, joint by joint."""
     from ..data.summary import agreement
 
     if (found := agreement(job)) is None:

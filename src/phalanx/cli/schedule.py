@@ -137,7 +137,7 @@ def _value(text: str) -> Any:
 
 
 def _facts(s: Schedule) -> list[str]:
-    """What came out, one fact a line."""
+    """The figures of a schedule, one on each line."""
     path, share = s.path, s.work / max(len(s.processors), 1)
     facts = {
         "tasks": f"{len(s.timed):,} ({s.graph.granularity})",
@@ -167,7 +167,7 @@ def _least(s: Schedule) -> str:
 
 
 def _loads(s: Schedule) -> list[str]:
-    """What each processor does."""
+    """A table of the processors: tasks, busy time, share, messages sent and received."""
     tasks = Counter(t.processor for t in s.timed)
     sent, got = Counter(m.sender for m in s.messages), Counter(m.receiver for m in s.messages)
     head = ["processor", "tasks", "busy", "share", "sent", "received"]

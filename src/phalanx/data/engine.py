@@ -23,7 +23,7 @@ from .store import SKIPPED, UnfinishedRun, left_out
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """The result of a run: path of the output, number of frames, times."""
 
     out: Path
     frames: int  # in the output, or in the parts of a shard

@@ -47,7 +47,7 @@ class FrameTask:
 
 @dataclass(frozen=True)
 class Options:
-    """How a job is done, beside what the recording says."""
+    """The user's options of a job."""
 
     frames: tuple[str, ...] = ()  # of the robot, for functions that take one
     keep: Any = "index"  # columns of the input in the output: "index", "all", "none" or names

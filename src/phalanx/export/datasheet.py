@@ -123,7 +123,7 @@ _KINDS: dict[str, Callable[[Value], bool]] = {
 
 
 def _by(d: Design, key: Any) -> list[list[Any]]:
-    """How many operations of each kind have a key, and a last row for all."""
+    """A table of operation counts: one row per value of `key`, one column per kind, a last row of totals."""
     values = [s for s in d.program.body if isinstance(s, Value)]
     found = Counter((key(s), kind) for s in values for kind, holds in _KINDS.items() if holds(s))
     names = dict.fromkeys(key(s) for s in values)

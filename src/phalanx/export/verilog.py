@@ -271,7 +271,7 @@ def _in_units(program: Program) -> Program:
 def _factors(
     robot: Robot, program: Program, bounds: Mapping[str, tuple[np.ndarray, np.ndarray]]
 ) -> KnownValues:
-    """What is known of the values by which a mass matrix is factored, of a program that divides."""
+    """Ranges of the values in the factorisation of the mass matrix; empty if the program has no division."""
     model = robot.model
     divides = any(isinstance(s, Value) and s.op == ops.DIV for s in program.body)
     if not divides or "q" not in bounds or model.n != robot.nv or model.coupling is not None:

@@ -94,7 +94,7 @@ class FoldedPipeline:
         return 0 if late < 0 else late // self.interval + 1
 
     def count(self, kind: str) -> int:
-        """How many units of a kind there are."""
+        """The number of units of a kind."""
         return sum(unit.kind == kind for unit in self.units)
 
 
@@ -164,7 +164,7 @@ def _sources(wires: list[Wire]) -> dict[Wire, Wire]:
 
 
 def _kind(wire: Wire) -> object:
-    """What shares a unit: products, sums, readings of the same table, all operations of a core."""
+    """A key, equal for operations that may share a unit: products, sums, reads of one table, a core."""
     kind = UNITS[wire.op].shared
     if (core := core_of(wire)) is not None:
         return kind, core.name
@@ -172,7 +172,7 @@ def _kind(wire: Wire) -> object:
 
 
 def _clocks(wires: list[Wire], interval: int) -> dict[Wire, int]:
-    """The clock in which each operation starts: list scheduling, the longest way to a result first."""
+    """The clock in which each operation starts: list scheduling, the longest path to a result first."""
     users: dict[Wire, list[Wire]] = {w: [] for w in wires}
     waiting: dict[Wire, int] = {}
     for wire in wires:

@@ -37,7 +37,7 @@ _SLACK = 1.25  # for derivatives at rounded values: (16 / 15)² for a matrix tha
 
 @dataclass(frozen=True)
 class KnownValues:
-    """What is known of single values of a program from elsewhere.
+    """Ranges, margins and slopes of single values of a program, derived from the physics.
 
     `ranges` are those of exact values; rounded ones are up to an eighth wider, which `margins` have to show
     where they are given: bounds on the errors of values. `slopes` bound derivatives: of the second value with
@@ -72,7 +72,7 @@ class MassMatrixBounds:
 def factor_values(
     program: Program, states: Mapping[str, np.ndarray], matrices: np.ndarray, bounds: MassMatrixBounds
 ) -> KnownValues:
-    """What is known of the values of a program that factors a mass matrix.
+    """Ranges of the values in a program that factors a mass matrix.
 
     `matrices` (states, nv, nv) are the mass matrices at random states.
     """
@@ -213,7 +213,7 @@ class _Solution:
     # ------------------------------------------------------------------- forces and accelerations
 
     def _forces(self, known: KnownValues, slopes: Any, results: list[Any], force: Any, inverse: Any) -> None:
-        """What is left of the forces while joints are eliminated."""
+        """Adds the ranges of the right-hand side (forces) during the elimination of joints."""
         b, nv = self.b, self.nv
         left = force.copy()
         roles: dict[Any, set[tuple[int, int]]] = {}
@@ -234,7 +234,7 @@ class _Solution:
                 known.slopes.setdefault(s, {}).update(zip(results, (_SLACK * size).tolist(), strict=True))
 
     def _accelerations(self, known: KnownValues, slopes: Any, results: list[Any], force: Any) -> None:
-        """What the accelerations are before those of the joints nearer to the base, and themselves."""
+        """Adds the ranges of the accelerations during and after back substitution."""
         b, nv, most, least = self.b, self.nv, self.bounds.most, self.bounds.least
         lower = np.zeros_like(self.matrices)
         pivots = np.zeros(force.shape)

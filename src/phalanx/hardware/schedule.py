@@ -32,7 +32,7 @@ class Pipeline:
         return held + sum(UNITS[w.op].registers(w) for w in self.wires) + self.latency
 
     def count(self, kind: str) -> int:
-        """How many units of a kind there are."""
+        """The number of units of a kind."""
         return sum(UNITS[wire.op].shared == kind for wire in self.wires)
 
 

@@ -59,7 +59,7 @@ _POSES = 16
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved, but for the numbers of a call: the compiled program depends on it alone."""
+    """The structure of a problem without the numbers of a call; it determines the compiled program."""
 
     robot: Robot
     targets: tuple[tuple[str, FrameTarget], ...]
@@ -75,7 +75,7 @@ class Problem:
 
     @property
     def numbers(self) -> list[int]:
-        """How many numbers each target has."""
+        """The number of inputs of each target."""
         return [int(np.prod(SHAPES[t.kind])) for _, t in self.targets]
 
     @property
@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def length(self) -> float:
-        """What a distance is divided by: as many metres as a joint moves frames when it turns by a radian."""
+        """The length [m] that distances are divided by: how far frames move for a radian of a joint."""
         return self.robot._memoized("length of inverse kinematics", lambda: _length(self.robot))
 
     @property
@@ -217,7 +217,7 @@ class Iteration:
         return isinstance(limit, Scalar) or bool(np.isfinite(limit))
 
     def _cost(self) -> Any:
-        """What is smallest among the solutions, None where any will do."""
+        """The scalar that the solver minimises among solutions; None if any solution serves."""
         problem = self.problem
         if problem.rest:
             away = self.view.difference(Traced(self.rest), Traced(self.q)).scalars

@@ -31,7 +31,7 @@ Z = (0.0, 0.0, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class FrameTarget:
-    """What a frame shall reach; made by `px.target.pose`, `point`, `axis` and `look_at`."""
+    """A target of a frame; made by `px.target.pose`, `point`, `axis` and `look_at`."""
 
     kind: str
     value: Any = None  # (…, 4, 4) or (…, 3)
@@ -40,7 +40,7 @@ class FrameTarget:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the compiled program depends on."""
+        """The part of the target that determines the compiled program."""
         return self.kind, self.at, self.axis
 
     @property

@@ -98,7 +98,7 @@ def _public(targets: dict[str, list[FrameTarget]]) -> dict[str, Any]:
 
 
 def _reach(robot: Robot, dt: float) -> np.ndarray:
-    """How far coordinates (nq,) move in so many seconds at most."""
+    """The largest change of coordinates (nq,) within dt seconds."""
     made = np.full(robot.nq, _FAR)
     for i, k in enumerate(coordinates_of_rates(robot)):
         if k is not None:

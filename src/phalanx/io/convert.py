@@ -225,7 +225,7 @@ def _by(
 
 
 def _have_one_batch(arrays: tuple[Any, ...]) -> bool:
-    """Whether all are plain arrays with one batch: results of others differ in theirs."""
+    """Whether all are plain arrays with equal batch shapes; only these take the fast path."""
     batches = [x.shape[:-1] for x in arrays if type(x) is np.ndarray]
     return len(batches) == len(arrays) and batches.count(batches[0]) == len(batches)
 

@@ -139,7 +139,7 @@ class _SdfReader:
         return given or MODEL
 
     def above(self, element: Element) -> str:
-        """What a frame is attached to, or the child of a joint, by name; empty for frames of the model."""
+        """The name of what a frame is attached to, or of a joint's child; empty for the model's frames."""
         return self.end(element, "child") if element.tag == "joint" else element.attrib.get("attached_to", "")
 
     def between(self, a: str, b: str) -> Pose:

@@ -108,7 +108,7 @@ class _UrdfReader:
         self.known: dict[Any, Any] = {}
 
     def once(self, key: Any, read: Callable[[], Any]) -> Any:
-        """What elements with these attributes give: files of very many links repeat themselves."""
+        """The memoized result of `read()` for these attributes, which files of many links repeat."""
         found = self.known.get(key)
         if found is None:
             found = read()

@@ -42,7 +42,7 @@ def identifier(name: str, *, reserved: bool = True) -> str:
 
 
 def taken(name: str, others: Iterable[str]) -> str:
-    """What the name of a function collides with in its file, in words; empty if nothing."""
+    """The reserved or used name with which a function's name collides, in words; empty if none."""
     if name in _OWN:
         return f"the files' own {name}"
     if MACROS.fullmatch(name):

@@ -37,7 +37,7 @@ class GroupProgram:
 
 
 def grouped(call: Call, optional: tuple[str, ...], items: int) -> GroupProgram:
-    """The program of a call for groups of so many work-items."""
+    """The program with which the `items` work-items of a group compute one state together."""
     require_shared(call)
     if call.algorithm.splits == SEGMENTS or (call.segments is not None and not call.is_matrix):
         return _in_segments(call, optional, items)

@@ -214,7 +214,7 @@ def _rolled(call: Call, optional: tuple[str, ...]) -> Loops:
 
 
 def loop_task(call: Call, optional: tuple[str, ...]) -> TraceTask:
-    """What loops over the bodies of a robot shall compute."""
+    """The task of loops over the bodies of a robot."""
     frame = everywhere(call.robot.model) if call.function.frame else None
     return _task(call, optional, frame, regrouped=False)
 
@@ -250,7 +250,7 @@ def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list
 
 
 def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame | None, *, regrouped: bool) -> TraceTask:
-    """What a kernel shall compute; if it is one of a frame, the frame is a uniform, passed when it runs."""
+    """The task of a kernel; a frame is a uniform, passed at run time."""
     return call.task(optional, model_of(call, optional, regrouped=regrouped), frame)
 
 

@@ -171,7 +171,7 @@ class Call:
     def task(
         self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None
     ) -> TraceTask:
-        """What a program shall compute, with some of the optional inputs; by default on the robot's model.
+        """The task of tracing a program with some of the optional inputs, by default on the robot's model.
 
         With `frame` the program reads its frame from runtime constants.
         """

@@ -104,7 +104,7 @@ class InLoops:
 
 
 def allowance(call: Call) -> float:
-    """How many times longer than that of others the code of a call may be: derivatives have more of it."""
+    """The factor on the limit of code length: derivatives and unsymmetric matrices may be longer."""
     return 3.0 if call.algorithm.derivative else 1.0 if call.algorithm.symmetric else 1.5
 
 

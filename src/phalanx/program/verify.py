@@ -519,11 +519,11 @@ class _Verifier:
         return where.ravel(), np.broadcast_to(which[same], where.shape).ravel()
 
     def _numbers(self, x: Load | Store) -> int:
-        """How many numbers a buffer has at an index: one for each lane if it is scratch memory."""
+        """The number of values at an index of a buffer: one for each lane in scratch memory."""
         return self.program.lanes if x.buffer.kind == "scratch" else 1
 
     def _width(self, path: tuple[Any, ...], around: _Around) -> int:
-        """How many neighbouring numbers a load or store reaches."""
+        """The number of contiguous values that a load or store accesses."""
         return next((a.width for a in reversed(path) if isinstance(a, SimdRegion)), around.width)
 
     def _is_outside(self, counter: InductionVariable, around: _Around) -> bool:

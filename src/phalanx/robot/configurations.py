@@ -280,7 +280,7 @@ def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any,
 
 
 def quick_wrenches(robot: Any, given: Mapping[str, Any]) -> Any:
-    """What `wrenches` makes of plain arrays of float64; None leaves all else, and errors, to it."""
+    """The result of `wrenches` for plain float64 arrays; None for anything else, errors included."""
     carriers, shape = robot._memo.get(_CARRIERS) or robot._memoized(
         _CARRIERS, lambda: _carriers(robot._assembly)
     )

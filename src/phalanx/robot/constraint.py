@@ -135,7 +135,7 @@ def tendon(
 
 
 def constraints_of(description: Description) -> tuple[Constraint, ...]:
-    """Those of the loops of a description, then its own."""
+    """The constraints that close a description's loops, then its other constraints."""
     made = [_of_loop(loop) for loop in description.loops if loop.type in _CLOSURES]
     return (*made, *description.constraints)
 

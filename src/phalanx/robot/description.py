@@ -226,7 +226,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What robots shall keep at zero; `px.constraint` makes them.
+    """A function of the configuration that stays at zero; `px.constraint` makes them.
 
     A "point" (3 rows), "weld" (6) or "axis" (5, a hinge about z) holds a frame on `first`, with the pose
     `first_pose` there, at one on `second`; without a name that is the world. A "coupling" or "tendon" (1 row)
@@ -250,7 +250,7 @@ class Constraint:
 
     @property
     def rows(self) -> int:
-        """How many numbers it holds at zero."""
+        """The number of scalar equations."""
         return {"point": 3, "weld": 6, "axis": 5}.get(self.kind, 1)
 
 

@@ -84,7 +84,7 @@ def everywhere(model: Model) -> AnyFrame:
 
 
 def uniform_count(model: Model) -> int:
-    """How many uniforms give a program its frame."""
+    """The number of uniforms that describe a frame to a program."""
     return 2 * model.n + 13
 
 
@@ -104,7 +104,7 @@ def placement_of(robot: Robot, name: Any) -> Placement:
 
 
 def frames_cached(robot: Robot) -> int:
-    """How many frames of a robot each function caches; few where bodies are many."""
+    """The number of frames of a robot that each function caches, smaller for many bodies."""
     return max(64, _CACHED_BODIES // max(robot.model.n, 1))
 
 

@@ -34,7 +34,7 @@ class _Across(NamedTuple):
 
 
 def inertia_shift(model: Model) -> Inertia | None:
-    """What to add to the inertias of all bodies so that those of links have inverses; None if they have.
+    """A regularisation that cancels exactly, added so that link inertias have inverses; None if they have.
 
     Links that nothing helps stay as they are. Amounts are powers of two, so that rounding in the search for
     them changes no result.

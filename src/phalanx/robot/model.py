@@ -161,7 +161,7 @@ class Model:
 
     @cached_property
     def inertia_shift(self) -> Inertia | None:
-        """What makes the inertias of links definite and changes no motion; None where they are."""
+        """A regularisation that cancels exactly and makes link inertias definite; None if they are."""
         return inertia_shift(self) if self.shift_of is None else self.shift_of()
 
     @property
@@ -336,7 +336,7 @@ class Axes:
         return twist[..., self.model.carrier, :] if self._parts else twist
 
     def turning(self, rate: Array) -> Array:
-        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        """The rate of a joint's axes by its own twist: V_J x S, zero where a joint has one axis."""
         return motion_cross(self.across(rate), self.axis) if self._parts else 0.0
 
     @cached_property

@@ -42,7 +42,7 @@ Actuators: TypeAlias = Sequence[str | Actuator] | Mapping[str, float | Mapping[s
 
 
 class FileFormats(NamedTuple):
-    """What `io`, which imports robots, gives to `Robot`: readers and writers of descriptions."""
+    """Readers and writers of descriptions, which `io` registers since `Robot` cannot import it."""
 
     description_from_dh: Callable[..., Description]
     json_of: Callable[[Description], str]
@@ -197,7 +197,7 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
-        """What `constrained_dynamics` and its relatives hold: those of the file's loops, then others.
+        """The constraints of `constrained_dynamics` and its relatives: the file's closed loops, then others.
 
         `forward_dynamics` and the other functions of the tree know nothing of them.
         """
@@ -207,7 +207,7 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the file has and the robot leaves out, by kinds: ("6 actuators", "1 keyframe")."""
+        """The kinds of elements in the file that are ignored, with counts: ("6 actuators", "1 keyframe")."""
         return self.description.left_out
 
     @cached_property
@@ -252,7 +252,7 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
         return sha.hexdigest()
 
     def _memoized(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make()` returned the first time for this key; robots never change."""
+        """The memoized result of `make()` for this key; robots never change."""
         try:
             found: T = self._memo[key]
         except KeyError:

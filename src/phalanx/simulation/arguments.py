@@ -32,7 +32,7 @@ _BINDABLE = "a C-contiguous, writeable array"
 
 @dataclass(frozen=True)
 class Span:
-    """How many steps, after how many of them a record is taken, and how many came before."""
+    """The steps of a rollout: their number, the steps between records, and the index of the first."""
 
     steps: int
     every: int
@@ -322,7 +322,7 @@ def _is_bindable(array: Any, dtype: np.dtype) -> bool:
 
 
 def _described(value: Any) -> str:
-    """What a value is instead of a bindable array."""
+    """Why a value is no bindable array, in words."""
     if not isinstance(value, np.ndarray):
         return shown(value)
     flags = value.flags

@@ -39,7 +39,7 @@ class Law(Protocol):
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any: ...
 
     def controls(self, robot: Any) -> int:
-        """How many controls it takes of its own accord."""
+        """The number of controls that it takes for a robot."""
 
     def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
         """The parameters that its gains are, by name, with their shapes."""
@@ -375,7 +375,7 @@ def _room(robot: Any) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _to_target(kind: str, target: np.ndarray | None, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
-    """What is left to the target, and which rows of [angular; linear] it has."""
+    """The pose error to the target, and which rows of [angular; linear] it has."""
     if target is not None:
         return _left(pose, target[:3, :3], target[:3, 3]), slice(0, 6)
     count = np.shape(u)[-1] if np.ndim(u) else 0

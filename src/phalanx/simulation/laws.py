@@ -36,14 +36,14 @@ def run_law(
 def run_function(
     function: Callable[..., Any], given: Sequence[Traced], robot: Any, own: Mapping[str, Traced], where: str
 ) -> np.ndarray:
-    """What a function of the state returns, an array of any shape, as scalars."""
+    """The result of a function of the state, an array of any shape, as scalars."""
     return scalars_of(run(function, given, robot, own, where), None, f"{where}: its result")
 
 
 def run(
     function: Callable[..., Any], given: Sequence[Traced], robot: Any, own: Mapping[str, Traced], where: str
 ) -> Any:
-    """What a function f(t, q, qd, u, robot, *, …) returns on traced values, checked but for its shape."""
+    """The result of f(t, q, qd, u, robot, *, …) on traced values; all is checked but its shape."""
     wanted = parameters_of(function, own, where)
     return traced_call(
         function,

@@ -26,7 +26,7 @@ At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) 
 
 @dataclass(frozen=True)
 class FrameLoad:
-    """What acts on a frame: forces at points, and a wrench (6,) [moment; force] along its own axes.
+    """The loads on a frame: forces at points, and a wrench (6,) [moment; force] along its own axes.
 
     `axes` says along which axes vectors at points are given: those of the world, or of the frame's "body".
 
@@ -127,7 +127,7 @@ def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoa
 
 
 def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
-    """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
+    """The inertia-like resistance (n, 6, 6) of loads to body accelerations, in body coordinates."""
     robot, rotations = of.robot, _rotations(of, model, q)
     total = np.zeros((model.n, 6, 6), dtype=object)
     for load in loads:

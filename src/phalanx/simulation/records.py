@@ -34,7 +34,7 @@ NAMES = [*_STATE, *SHOWN, _ENERGY, *_PLAIN, *(f"{name}:FRAME" for name in _FRAME
 
 
 def entries(record: Any, robot: Robot) -> dict[str, Entry]:
-    """What is requested, by name: a name, a tuple of names and functions, or a mapping of names to them."""
+    """The requested records by name, from a name, a tuple of names and functions, or a mapping."""
     if isinstance(record, Mapping):
         requested = dict(record)
     else:

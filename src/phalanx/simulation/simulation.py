@@ -83,12 +83,12 @@ class Simulation:
 
     @property
     def integrator(self) -> str:
-        """How a state becomes the next."""
+        """The name of the integrator."""
         return self._settings.integrator
 
     @property
     def controls(self) -> int:
-        """How many numbers `controls` has for each step."""
+        """The number of controls of each step."""
         return self._settings.controls
 
     @property

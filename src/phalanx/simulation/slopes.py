@@ -60,7 +60,7 @@ class Slopes:
         return any(isinstance(x, Scalar) and x.number in costs for x in results)
 
     def _costs(self, variable: Scalar) -> dict[int, int]:
-        """What the derivative of each node that moves with a variable costs, all below it included."""
+        """The cost of the derivative of each node that depends on a variable, with all below it."""
         costs = {variable.number: 0}
         for node in self._nodes:
             if node.number in costs or self._is_constant(node, self._constant):
@@ -187,14 +187,14 @@ def yielding(load: FrameLoad, q: Any, qd: Any, robot: Any, h: float) -> FrameLoa
 
 
 def _slope(slope: Slopes, result: Any, variable: Any) -> Any:
-    """How a result falls with a variable, which may be the negative of a node."""
+    """The slope -d result / d variable of a variable that may be the negative of a node."""
     if isinstance(variable, Scalar) and variable.op is NEG:
         return slope(-result, variable.args[0])
     return slope(result, variable)
 
 
 def in_joints(load: FrameLoad, q: Any, qd: Any, coordinates: Any, robot: Any) -> list[np.ndarray]:
-    """How the force of a wrench in each joint falls with the joint's own coordinate and rate, (nv,) both."""
+    """Stiffness and damping of a wrench in each joint, by the joint's own coordinate and rate, (nv,) both."""
     nv = len(qd.scalars)
     slope = Slopes(load.wrench.tolist(), robot._results)
     made = [np.zeros(nv, dtype=object), np.zeros(nv, dtype=object)]

@@ -101,7 +101,7 @@ class JointForces:
 
 
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
-    """What the joints of a robot do in a simulation; parameters replace the file's numbers."""
+    """Passive joint forces (damping, friction, limits, springs); parameters replace the file's numbers."""
     robot, nothing = settings.robot, np.zeros(settings.nv)
     own = robot._memoized("resistances", lambda: resistances(robot._assembly))
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
@@ -180,7 +180,7 @@ def _indices(numbers: list[int]) -> list[int] | slice:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a simulation is: all that its program depends on."""
+    """The settings of a simulation: all that its program depends on."""
 
     robot: Robot
     dt: float
@@ -202,12 +202,12 @@ class Settings:
 
     @property
     def packed(self) -> int:
-        """How many numbers all parameters are."""
+        """The number of parameters, all entries counted."""
         return sum(math.prod(shape) for shape in self.parameters.values())
 
     @cached_property
     def stops(self) -> tuple[Stops, ...]:
-        """The limits of the joints."""
+        """The springs and dampers at the limits of joints."""
         return _stops(self)
 
     def unpacked(self, flat: np.ndarray) -> dict[str, np.ndarray]:
@@ -222,7 +222,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Forces:
-    """What acts at one moment: joint forces, wrenches on the links, and how stiff both are.
+    """The forces at one moment: joint forces, wrenches on the links, and the stiffness of both.
 
     `stiffness` and `damping` (nv,) are those with which joint forces resist changes of q and qd.
     """
@@ -317,7 +317,7 @@ class Step(MovingCoordinates):
         return self.graph.minimum(self.graph.maximum(force, -most), most)
 
     def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, constant: set[int]) -> Any:
-        """How much each joint force falls with its own coordinate and rate, never negative.
+        """Stiffness and damping of each joint force by its own coordinate and rate, never negative.
 
         Results of the robot's functions count as constant, and so are costly subexpressions.
         """

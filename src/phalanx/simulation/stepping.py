@@ -201,7 +201,7 @@ class _Step(MovingCoordinates):
         return self.users(function, where)(time, q, qd, self.u, self.own)
 
     def recorded(self, entry: Any, last: Mapping[str, np.ndarray]) -> Any:
-        """What is recorded of this state, and of the step that has led to it."""
+        """The value of one record at this state and the step that led to it."""
         if callable(entry):
             return self.called(entry, "record", self.time, self.q, self.qd)
         if entry in SHOWN:
@@ -221,7 +221,7 @@ class _Step(MovingCoordinates):
 
 
 class Stepping:
-    """What `Engine` does for shorter robots, step by step."""
+    """The engine of robots too long for one compiled loop: Python calls kernels step by step."""
 
     seconds = 0.0
 

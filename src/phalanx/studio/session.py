@@ -43,7 +43,7 @@ class Slider:
 
     @property
     def step(self) -> float:
-        """The step, a power of ten of which the range has some hundred."""
+        """The slider's step: a power of ten, 200 to 2000 of them in the range."""
         return float(10.0 ** math.floor(math.log10(max(self.upper - self.lower, 1e-6) / 200.0)))
 
 

@@ -124,7 +124,7 @@ def fitted(rows: np.ndarray, times: np.ndarray) -> Calibration:
 
 
 def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
-    """How often each unit cost occurs in a batch, in the order of `UnitCosts`."""
+    """The number of occurrences of each unit cost in a batch, in the order of `UnitCosts`."""
     from ..backends.native.compile import host
     from ..backends.native.emit.widths import WIDE
 

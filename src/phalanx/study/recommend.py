@@ -77,7 +77,7 @@ class Recommendation:
 
     @property
     def choice(self) -> Any:
-        """What to pass as `algorithm=`."""
+        """The value for `algorithm=`."""
         return (self.algorithm, dict(self.options)) if self.options else self.algorithm
 
     def __str__(self) -> str:

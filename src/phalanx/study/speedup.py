@@ -219,7 +219,7 @@ def _charge(message: Any) -> float | None:
 
 
 class _Greedy(NamedTuple):
-    """What greedy schedules of an algorithm's single operations keep, by its work and its critical path."""
+    """Bounds on greedy schedules of an algorithm's operations, from its work and its critical path."""
 
     name: str
     work: float
@@ -290,7 +290,7 @@ def _curves(
 
 
 def _floor(graph: TaskGraph, machine: Any) -> float:
-    """What no schedule is shorter than: the critical path, and the work divided among all processors."""
+    """A lower bound on the makespan: the critical path, or the work divided among all processors."""
     durations = graph.durations(machine.times)
     return max(*lengths_from(graph, durations), sum(durations) / machine.count, 0.0)
 

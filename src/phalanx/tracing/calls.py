@@ -90,7 +90,7 @@ def _called(
 
 
 def _refusal_behind(error: BaseException | None) -> RefusalError | None:
-    """The refusal that NumPy has answered by an error of its own, if there is one."""
+    """The `RefusalError` in the chain of causes of an error that NumPy raised; None if there is none."""
     while error is not None:
         if isinstance(error, RefusalError):
             return error

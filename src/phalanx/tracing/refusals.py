@@ -17,7 +17,7 @@ _LONG = 80  # characters of a line that is shown
 
 
 class RefusalError(PhalanxError):
-    """What a function does that cannot be recorded; its message begins with the user's file and line."""
+    """Raised where a user's function cannot be recorded; its message begins with the user's file and line."""
 
 
 def is_users(frame: FrameType) -> bool:

@@ -68,7 +68,7 @@ class PlacedEquation:
 
 
 class Seen:
-    """What constraints see at a state (q, qd), with accelerations qdd; accelerations are less gravity."""
+    """The motion that constraints read at a state (q, qd, qdd); accelerations are less gravity."""
 
     def __init__(self, model: Model, q: Array, qd: Array, qdd: Array) -> None:
         self.model, self.q, self.qd, self.qdd = model, q, qd, qdd

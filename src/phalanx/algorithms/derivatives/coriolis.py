@@ -13,7 +13,7 @@ from ..registry import algorithm
 
 @dataclass(frozen=True)
 class CoriolisLoads(Field):
-    """What a body hands down to its ancestors: momentum and force of a unit rate, and a moment."""
+    """The loads that a body passes to its ancestors: momentum and force of a unit rate, and a moment."""
 
     momentum: Array
     force: Array

@@ -25,7 +25,7 @@ from ..registry import algorithm
 
 @dataclass(frozen=True)
 class DerivativeLoads(Field):
-    """What a body hands down to its ancestors: wrenches t1, t2, t3 and the moment t4."""
+    """The loads that a body passes to its ancestors: wrenches t1, t2, t3 and the moment t4."""
 
     t1: Array
     t2: Array

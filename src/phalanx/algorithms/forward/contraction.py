@@ -26,7 +26,7 @@ from .abia import LinkRun, joined, links
 
 @dataclass(frozen=True)
 class HangingLoad(Field):
-    """What a body feels of that which hangs on it: the wrench P a + r while it accelerates by a."""
+    """The load of a subtree on its body: the wrench P a + r while the body accelerates by a."""
 
     P: Array
     r: Array

@@ -126,7 +126,7 @@ def _alone(state: Any, X: Transform, S: Array, c: Array, tau: Array, armature: A
 
 
 def _pulled(state: Any, X: Transform, S: Array, c: Array, psi: Array, u: Array) -> Any:
-    """What the six columns of the tip's wrench do at one joint, and with them the bias: rows of Phi^T, d."""
+    """One joint's step towards the tip: the rows of Phi^T for unit wrenches at the tip, and the bias d."""
     Phi, d = state
     s = matvec(Phi.matrix, S)
     rows = Phi.matrix - s[..., :, None] * psi[..., None, :]
@@ -135,7 +135,7 @@ def _pulled(state: Any, X: Transform, S: Array, c: Array, psi: Array, u: Array) 
 
 
 def _yielding(state: Any, s: Array, Di: Array) -> Any:
-    """How much a joint lets the tip yield to a wrench on it: K = - sum of s s^T / D."""
+    """The tip's compliance K = - sum of s s^T / D, with one joint more."""
     K = state[0].minus_outer(s * Di, s)
     return (K,), (K,)
 

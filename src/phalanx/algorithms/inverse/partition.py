@@ -99,14 +99,14 @@ def partition(
 
 
 def _carried(state: Any, X: Transform) -> Any:
-    """What a link carries, and what of that the link before it does."""
+    """The wrench F on a link, and the same wrench in the coordinates of the link before."""
     (F,) = state
     up = X.T @ F
     return (up,), (F, up)
 
 
 def _passed_on(state: Any, Y: Transform, own: Array) -> Any:
-    """What arrives at the tip of a segment, which hands it on with its own."""
+    """The wrench at the tip of a segment; the next segment gets it plus the segment's own."""
     (f,) = state
     return (Y.T @ f + own,), (f,)
 

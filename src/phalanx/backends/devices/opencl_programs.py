@@ -126,7 +126,7 @@ class Built:
 
     @property
     def form(self) -> str:
-        """What a work-item computes."""
+        """The share of each work-item, as text: how many states, or segments of one."""
         own = f"{self.lanes} states" if self.lanes > 1 else "one state"
         return f"{own} in each work-item" + (", segments of few states" if self.pieces else "")
 

@@ -63,7 +63,7 @@ class CompiledCode(ABC):
 
     @property
     def groups(self) -> int:
-        """How many parts of one state threads may share; 0 if there are none."""
+        """The number of parts into which threads may split one state; 0 if it cannot be split."""
         return 0
 
     def _one(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
@@ -125,7 +125,7 @@ class CompiledCode(ABC):
                 out[...] = result
 
     def _can_take(self, inputs: tuple[Any, ...], outs: Any) -> bool:
-        """Whether arrays can take the results; for several outputs, the checks that machine code leaves out.
+        """Whether machine code may write several results into `outs`: the checks that it does not do itself.
 
         Machine code checks the last one itself, and that all are writeable and of its dtype.
         """
@@ -194,7 +194,7 @@ class Native(CompiledCode):
 
     @cached_property
     def groups(self) -> int:
-        """How many parts of one state threads may share; 0 if there are none."""
+        """The number of parts into which threads may split one state; 0 if it cannot be split."""
         return self.loaded.groups
 
     @property

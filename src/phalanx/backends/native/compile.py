@@ -31,7 +31,7 @@ class Target:
     fma: bool
 
     def lanes(self, size: int) -> int:
-        """How many numbers of `size` bytes one register holds."""
+        """The number of SIMD lanes: values of `size` bytes in one register."""
         return self.bits // (8 * size)
 
     def machine(self, level: int = 2) -> Any:

@@ -85,7 +85,7 @@ def compiled_program(
 
 
 def _options(program: Program, ir: str) -> CodegenOptions:
-    """How LLVM compiles a program: several long results have more values than registers."""
+    """The options with which LLVM compiles a program; several long results cause high register pressure."""
     high_pressure = len(program.outputs) > 1 and len(ir) > _HIGH_PRESSURE
     longest = _HASTY_HIGH_PRESSURE if high_pressure else _HASTY
     return CodegenOptions(high_pressure=high_pressure, hasty=len(ir) > longest)

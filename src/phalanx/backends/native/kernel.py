@@ -82,7 +82,7 @@ class Kernel(CompiledFunction):
 
     @property
     def _cores(self) -> str:
-        """How many threads can share one state, as a clause."""
+        """The number of threads that can share one state, in words; part of a sentence."""
         groups = self._native.groups
         return f"up to {groups} threads share a state" if groups > 1 else "one thread computes a state"
 

@@ -71,7 +71,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
 
 
 def codegen_options(call: Call, optional: tuple[str, ...], ir: str) -> CodegenOptions:
-    """How LLVM compiles the IR of a call."""
+    """The options with which LLVM generates code for a call."""
     if call.algorithm.derivative or not unrolls(call, optional):
         return CodegenOptions()
     # A long matrix of which both sides are computed has as many values as several matrices.

@@ -159,7 +159,7 @@ class SharedLayout:
         return self.array(memory, f"times{p}", (self.moments(p),), np.int64)
 
     def moments(self, p: int) -> int:
-        """How many times a worker notes."""
+        """The number of timestamps that a worker records."""
         return _HEAD + 2 * len(self.workers[p].steps)
 
     def give_up(self, memory: Any) -> None:

@@ -68,7 +68,7 @@ def _serve() -> None:
 
 
 def _called(count: int) -> int:
-    """How many workers may help, at most `count`; starts workers if there are too few.
+    """The number of workers that may help, at most `count`; starts the missing ones.
 
     None is started while the interpreter ends: the new thread would never get the GIL, and `start` would
     wait for it.
@@ -108,14 +108,14 @@ class Throughput:
         return is_brief(rows, self.seconds)
 
     def grain(self, rows: int, threads: int, size: int) -> int:
-        """How many rows a thread takes at once, so few that loads balance; a number has `size` bytes."""
+        """The number of rows that a thread takes at once, small for load balance; items have `size` bytes."""
         least = max(rows // (64 * threads), ceil(_PIECE / self.seconds) if self.seconds < inf else 1)
         block = _BLOCK // size
         return -(-least // block) * block
 
 
 def helpers_of(threads: int, groups: int) -> int:
-    """How many workers may share one state of so many groups; starts workers if there are too few.
+    """The number of workers that may share one state of `groups` parts; starts the missing ones.
 
     None where workers wait in Python: a state is done before one of them has the GIL.
     """

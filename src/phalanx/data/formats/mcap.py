@@ -82,7 +82,7 @@ class McapSource(Source):
 
     @property
     def where(self) -> str:
-        """How messages call it."""
+        """The file and the topic, for error messages."""
         return f"{self.path}:{self.topic}"
 
     def _read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:

@@ -148,7 +148,7 @@ def _takers(needed: list[tuple[str, str]]) -> str:
 
 
 def _specification(mujoco: Any, given: Any) -> Any:
-    """What MuJoCo shall compile, without what costs time and changes no robot."""
+    """The `MjSpec` to compile, without parts that cost time and change no robot."""
     if isinstance(given, mujoco.MjSpec):
         spec = given.copy()
     elif isinstance(given, Path) and given.suffix == ".xml":

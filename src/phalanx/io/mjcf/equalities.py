@@ -55,7 +55,7 @@ def read_equalities(model: Any, names: MujocoNames, joints: list[Joint]) -> Equa
 
 
 def softened(model: Any) -> int:
-    """How many active constraints have a softness of their own, which is not that of MuJoCo's defaults."""
+    """The number of active constraints whose softness (solref, solimp) is not MuJoCo's default."""
     if not _enabled(model):
         return 0
     own = (model.eq_solref != _SOLREF).any(axis=1) | (model.eq_solimp != _SOLIMP).any(axis=1)

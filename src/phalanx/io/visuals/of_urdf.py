@@ -186,7 +186,7 @@ def _size(text: str | None) -> float:
 
 
 def _numbers(text: Any, count: int | None) -> list[float]:
-    """So many finite numbers, or a ValueError."""
+    """The `count` finite numbers in a text; raises ValueError if there are others."""
     values = [float(word) for word in (text or "").split()[:100]]
     if (count is not None and len(values) != count) or not all(map(math.isfinite, values)):
         raise ValueError

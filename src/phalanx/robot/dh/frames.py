@@ -35,7 +35,7 @@ class _Frame(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """What lies between two joints, in the frame of the body that the first one moves.
+    """The geometry between two joints, in the frame of the body that the first one moves.
 
     `origin` and `x` are those of O_i at q = 0, `axis` is the next joint's, `point` lies on it, `file` is the
     link's frame in the file.

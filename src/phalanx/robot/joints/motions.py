@@ -15,7 +15,7 @@ from .quaternions import cos, left_jacobian_tail, quaternion_exp, sin, transpose
 
 
 class Motion(ABC):
-    """How the frame of one body moves in the frame it has at rest."""
+    """The motion of one body's frame relative to its frame at rest."""
 
     nq: ClassVar[int]
     nv: ClassVar[int] = 1  # rates of it, those of the bodies behind it that stand still

@@ -65,7 +65,7 @@ class AlgorithmRow:
 
     @property
     def choice(self) -> Any:
-        """What to pass as `algorithm=`."""
+        """The value for `algorithm=`."""
         return (self.algorithm, self.options) if self.options else self.algorithm
 
 
@@ -281,7 +281,7 @@ def charts(robot: Robot, study: Study) -> list[StudyChart]:
 
 
 def _label(algorithm: Any) -> str:
-    """What `algorithm=` takes, in words: a name, or a name with options."""
+    """The label of an algorithm: its name, with its options if it has some."""
     return algorithm if isinstance(algorithm, str) else with_options(*algorithm)
 
 

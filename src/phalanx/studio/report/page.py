@@ -94,7 +94,7 @@ def _asset(name: str | Path) -> str:
 
 
 def _data(contents: Contents) -> dict[str, Any]:
-    """What the script reads."""
+    """The data of the page's script, as JSON."""
     return {
         "robot": contents.kinematics,
         "shapes": contents.shapes,

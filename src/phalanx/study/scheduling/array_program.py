@@ -90,7 +90,7 @@ def array_schedule(
 
 
 def _code(robot: Robot, machine: ProcessorArray, program: ArrayProgram, moment: str) -> TaskCode:
-    """What the tasks of a program compute."""
+    """The computations of a program's tasks."""
     n = robot.nv
     q = TaskTrace().inputs("q", n)
     steps, matrix, _ = program(robot, machine, q, moment)

@@ -75,7 +75,7 @@ class ExecutionPlan:
 
 @dataclass(eq=False)
 class _Item:
-    """What a processor does without an exchange in between: values to compute, then results and messages."""
+    """Work of a processor between two exchanges: values to compute, then results and messages."""
 
     key: tuple[float, ...]
     task: int = -1
@@ -86,7 +86,7 @@ class _Item:
 
 
 def task_code(schedule: Schedule) -> TaskCode:
-    """What the tasks of a schedule compute; raises for tasks that are only counted."""
+    """The computations of a schedule's tasks; raises for tasks that are only counted."""
     code = schedule.graph.code() if schedule.graph.code is not None else None
     if code is None or code.meanings:
         raise PhalanxError(
@@ -366,7 +366,7 @@ class _SegmentPrograms:
 
 
 def _read(segment: _Segment) -> Iterator[Any]:
-    """What a segment reads: operands, contents of messages, results."""
+    """The scalars that a segment reads: operands, contents of messages, results."""
     for item in segment.items:
         for x in item.values:
             yield from x.args

@@ -268,7 +268,7 @@ class Lockstep:
 
 
 def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> Count:
-    """What a computation takes if nothing is known about its operands."""
+    """The operations of a computation on unknown operands."""
     graph = Graph()
 
     def symbols(k: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -148,7 +148,7 @@ class _Machine:
             self.readers.setdefault(source, []).append(task)
 
     def _reads(self, values: Sequence[Scalar], task: int) -> dict[int, list[Scalar]]:
-        """What a task takes from other tasks and from the inputs; `_INPUTS` for the latter."""
+        """The scalars that a task reads, by producing task; `_INPUTS` stands for the inputs."""
         found: dict[int, dict[Scalar, None]] = {}
         own, seen, stack = set(values), set(), [a for x in values for a in self._operands(x)]
         while stack:

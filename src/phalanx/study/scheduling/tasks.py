@@ -228,7 +228,7 @@ def _grouped(
 def task_code_of(
     program: Program, granularity: str, *, free: Collection[str] = (), fused: bool = False
 ) -> TaskCode:
-    """What the tasks of `task_graph_of` compute."""
+    """The computations of the tasks of `task_graph_of`."""
     flow, _, groups = _grouped(program, granularity, free, fused=fused)
     stores = [s for s in program.body if type(s) is Store]
     return TaskCode(

@@ -80,7 +80,7 @@ def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dic
 
 
 def _code(robot: Robot, program: str) -> TaskCode:
-    """What the lines compute from the joint data with the numbers of a robot."""
+    """The tasks of the program's lines as traced scalars, with the robot's numbers as constants."""
     trace, model, n = TaskTrace(), robot.model, robot.nv
     q, qd, qdd = (trace.inputs(name, n) for name in ("q", "qd", "qdd"))
     chain, z0, origin = model.dh, first_axis(model.dh), np.zeros(3)

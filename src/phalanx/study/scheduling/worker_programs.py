@@ -89,7 +89,7 @@ class Inward:
 
 @dataclass(frozen=True)
 class TransputerProgram:
-    """What a processor does: at first, then one loop over the links after another."""
+    """The program of one processor: a prologue, then loops over the links."""
 
     first: tuple[Line, ...]
     loops: tuple[Outward | Inward, ...]
@@ -238,7 +238,7 @@ def messages(n: int, program: str = "repaired") -> list[tuple[Message, int]]:
 
 
 def message(sender: str, send: Send, n: int) -> Message:
-    """What a line sends."""
+    """The message that a line sends."""
     reals = {JOINTS: 3 * n, "tau": 1}.get(send.content, 3)
     return Message(sender, send.receiver, send.content, reals)
 

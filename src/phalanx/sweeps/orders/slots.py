@@ -21,7 +21,7 @@ def take(field: Any, bodies: Bodies | slice) -> Any:
 
 
 def size(field: Any) -> int:
-    """How many bodies, links or pairs a field has values for."""
+    """The number of bodies, links or pairs in a field."""
     array, rank = next(bodies_of(field))
     return int(array.shape[array.ndim - rank - 1])
 

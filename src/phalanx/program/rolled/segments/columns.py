@@ -186,7 +186,7 @@ class ColumnsSideBySide:
     # ------------------------------------------------------------- runs of ancestors
 
     def _coefficients(self, number: Index) -> None:
-        """What unit vectors become along a run: their entries with its bodies, and what they carry on."""
+        """The map of a run, from unit vectors: matrix entries with its bodies and carried values after it."""
         b, rows = self.b, self.rows
         buffer = b.buffer("coefficients", b.n // b.lanes * rows * self.units)
         units = np.zeros((self.width, self.units * b.lanes))
@@ -208,7 +208,7 @@ class ColumnsSideBySide:
                 b.store(buffer, plus(times(place, self.units), unit), end)
 
     def _pass_run(self, number: Index, carried: Sequence[Real], first: Index, top: Index) -> list[Real]:
-        """What columns carry on past a run, and their entries with it, from the coefficients."""
+        """The carried values of columns after a run, and their entries with it, by the coefficients."""
         b = self.b
         buffer, size = b.buffers["coefficients"], self.units * b.lanes
         start = times(number, self.rows * size)

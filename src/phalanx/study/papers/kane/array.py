@@ -123,7 +123,7 @@ def rows_driven_by_data(sizes: Sequence[int]) -> Claim:
 
 @quantity
 def communication_along_rows(order: str) -> Claim:
-    """links on the longest way of a message in px.schedule for VCR-B seen from the base"""
+    """links on the longest route of a message in px.schedule for VCR-B seen from the base"""
     counts = {n: _array("n(n+1)/2", n, _ENDS[0]).communication_steps for n in _DOUBLED}
     return Claim(grows_as(counts, order), at_sizes(counts))
 
