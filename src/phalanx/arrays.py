@@ -148,7 +148,7 @@ def is_endless(value: Any, depth: int = _DEEPEST) -> bool:
 
 
 def require_memory(size: int, where: str, remedy: str) -> None:
-    """Raise if so many bytes are more than this machine has.
+    """Raise if `size` bytes are more than this machine has.
 
     The system would promise them, and end the process when it writes to them.
     """

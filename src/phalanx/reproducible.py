@@ -138,7 +138,7 @@ def arctan2(y: float, x: float) -> float:
 
 
 def _cos_sin(quarters: int, rest: int) -> tuple[int, int]:
-    """Cosine and sine of so many quarter turns and a rest of at most an eighth of a turn."""
+    """Cosine and sine of `quarters` quarter turns plus a rest of at most an eighth of a turn."""
     k = (rest * _STEP + _ONE // 2) >> _BITS
     d = rest - k * (_ONE // _STEP)
     square = d * d >> _BITS
@@ -159,7 +159,7 @@ def _reduced(angle: float) -> tuple[int, int]:
 
 
 def _fraction(x: float, bits: int) -> int:
-    """A float as an integer with so many bits after the point, the rest of it cut off."""
+    """A float as a fixed-point integer with `bits` bits after the point, truncated."""
     mantissa, exponent = math.frexp(x)
     shift = bits + exponent - 53
     digits = int(mantissa * 2.0**53)
@@ -210,7 +210,7 @@ def _table() -> list[tuple[int, int]]:
 
 @cache
 def _pi(bits: int) -> int:
-    """pi with so many bits after the point, by Machin's formula."""
+    """pi with `bits` bits after the point, by Machin's formula."""
     more = 16
 
     def arctan(n: int) -> int:

@@ -181,7 +181,7 @@ class FunctionSpec:
 
     @classmethod
     def parse(cls, name: str) -> FunctionSpec:
-        """What a name says; whether there is such a function is not looked up."""
+        """The parts of a name such as "jvp:function:frame"; the function is not looked up."""
         mode, _, rest = name.partition(":")
         if mode not in MODES:
             mode, rest = "", name

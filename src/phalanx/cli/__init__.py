@@ -30,7 +30,7 @@ COMMANDS = {
     "speedup": "say how many processors are worth it for one state, predicted and measured",
     "papers": "recompute the tables, formulas and claims of the papers behind the algorithms",
     "ik": "find configurations whose frame is at a pose, or at each pose of a file",
-    "simulate": "simulate a robot in time and tell how it moved",
+    "simulate": "simulate a robot in time and report its motion",
     "run": "compute functions for every frame of a recording",
     "studio": "open a page with the robot in 3D, its dynamics and its schedules",
     "report": "write one page about a robot: in 3D, with costs, schedules, times and errors",

@@ -205,7 +205,7 @@ def _inverse(
 
 
 def selected(robot: Robot, joints: Sequence[str]) -> np.ndarray:
-    """One for the degrees of freedom of some joints, else zero."""
+    """A vector (nv,): one at the degrees of freedom of `joints`, else zero."""
     made = np.zeros(robot.nv)
     for joint in joints:
         made[robot.v_slices[joint]] = 1.0

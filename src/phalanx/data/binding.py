@@ -260,7 +260,7 @@ def _find(
 def _with_endings(
     robot: Robot, found: dict[str, _Found], named: Mapping[str, tuple[str, ...]], where: str
 ) -> dict[str, _Found]:
-    """The same with quantities in a column of another one: "elbow.vel" beside "elbow.pos"."""
+    """`found` with quantities whose column names differ by endings: "elbow.vel" beside "elbow.pos"."""
     made, known = dict(found), {*coordinates(robot), *rates(robot)}
     for quantity in QUANTITIES:
         if quantity in named:

@@ -176,7 +176,7 @@ class _External:
         self.size = 0  # numbers of working memory
 
     def memory(self, size: int) -> int:
-        """The place of so many numbers of working memory."""
+        """The offset of `size` numbers, allocated in the working memory."""
         at = self.size
         self.size += size
         return at

@@ -187,7 +187,7 @@ def _dependencies(trace: Trace, names: Sequence[str]) -> np.ndarray:
 
 
 def of_trace(trace: Trace) -> Differentiable:
-    """A user's function."""
+    """The differentiable form of a user's traced function."""
     return Differentiable(_by_entries(trace))
 
 

@@ -38,7 +38,7 @@ class Core:
         return bits
 
     def text(self, prefix: str) -> str:
-        """The module."""
+        """The Verilog of the module."""
         inputs = [f"input wire [{w - 1}:0] {n}," for w, n in zip(self.operands, "ab", strict=False)]
         return "\n".join(
             [

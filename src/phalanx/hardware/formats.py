@@ -184,7 +184,7 @@ class _Analysis:
         self._analyse({})
 
     def _analyse(self, errors: Mapping[Any, float]) -> None:
-        """Ranges of the values with such rounding errors, and sensitivities."""
+        """Computes ranges of the values with these rounding errors, and sensitivities."""
         ends = {name: [np.array(x, dtype=float) for x in pair] for name, pair in self.bounds.items()}
         for s in self.nodes:
             if isinstance(s, Load):

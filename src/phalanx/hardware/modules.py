@@ -33,7 +33,7 @@ class Tables:
         return f"{self.prefix}_{core.name}"
 
     def text(self) -> list[str]:
-        """The modules."""
+        """The Verilog of all modules."""
         tables = [_table(name, width, contents) for (width, contents), name in self.modules.items()]
         return tables + [core.text(self.prefix) for core in self.cores.values()]
 

@@ -186,7 +186,7 @@ class _Solution:
                 self._on_entries(known, s, entries, target, slopes[self.run.index[s], k])
 
     def _on_entries(self, known: KnownValues, s: Any, entries: Any, target: Any, found: np.ndarray) -> None:
-        """The slope of what is left of the matrix later with respect to an entry of it."""
+        """Adds slopes: of a later Schur complement's entry with respect to an earlier one's."""
         early, late = self.stage[s], self.stage[target]
         if s is target or late >= early:
             return

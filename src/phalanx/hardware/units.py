@@ -71,7 +71,7 @@ class Signal:
 
 
 def literal(value: int, width: int) -> str:
-    """An integer as a constant of so many bits, in two's complement."""
+    """An integer as a Verilog constant of `width` bits, in two's complement."""
     return f"{width}'h{value % (1 << width):x}"
 
 

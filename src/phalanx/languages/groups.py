@@ -232,7 +232,7 @@ def group_name(name: str) -> str:
 
 
 def opencl_source(kernel: GroupKernel, prefix: str, items: int, *, fused: bool) -> str:
-    """The source of a kernel for groups of so many items; `fused` where compilers contract multiply-adds."""
+    """The source of a kernel for groups of `items`; `fused` where compilers contract multiply-adds."""
     fast = replace(kernel, dialect=contracted(kernel.dialect)) if fused else kernel
     parts = [HEAD.format(group=items)]
     parts += ["#pragma OPENCL FP_CONTRACT ON", contraction(fast.dialect)] if fused else []

@@ -109,7 +109,7 @@ class Builder:
         return made
 
     def finished(self, bodies: int = 0, parameters: int = 0) -> Program:
-        """The program, for a robot of so many bodies and parameters."""
+        """The finished program; `bodies` and `parameters` are the robot's counts."""
         return Program(
             tuple(self.inputs.values()),
             tuple(self.outputs.values()),

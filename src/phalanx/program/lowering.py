@@ -49,7 +49,7 @@ _ENDLESS = 360_000  # scalars that are traced at most where there are no loops
 
 
 def specialised(call: Call, optional: tuple[str, ...] = ()) -> Callable[[int], Program]:
-    """The program of a call for registers of so many lanes, with its frame as constants."""
+    """A function from the number of lanes to the program of a call, with its frame as constants."""
     if call.function.frame and unrolls(call, optional):
         task = call.task(optional, model_of(call, optional, regrouped=True))
         program = sincos_first(fuse(trace(task, quantities=False, most=_ENDLESS)))

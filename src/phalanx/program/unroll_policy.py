@@ -73,7 +73,7 @@ class InLoops:
         return self.operations + 2 * self.moves
 
     def limit(self, length: float, longest: float) -> float:
-        """The limit of instructions for unrolling code of so many in all, at most `longest` for a branch.
+        """The limit for unrolling code of `length` instructions, of which a branch has at most `longest`.
 
         A call runs the code of one branch, while all are compiled.
         """

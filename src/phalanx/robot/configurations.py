@@ -158,7 +158,7 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
 
 
 def normalized(joints: Iterable[Coordinates], q: np.ndarray) -> np.ndarray:
-    """The same of floats or recording scalars."""
+    """`normalize` on arrays of floats or of recording scalars, unchecked."""
     return joint_by_joint(joints, "normalize", np.empty_like(q), "q", (q, "q"))
 
 
@@ -169,7 +169,7 @@ def expand(assembly: Assembly, q: Any) -> np.ndarray:
 
 
 def with_followers(assembly: Assembly, q: np.ndarray) -> np.ndarray:
-    """The same of floats or recording scalars."""
+    """`expand` on arrays of floats or of recording scalars, unchecked."""
     if not assembly.drivers:
         return np.array(q)
     result = np.empty((*q.shape[:-1], sum(m.kind.nq for m in assembly.moving)), q.dtype)
@@ -209,7 +209,7 @@ def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
 def integrated(
     joints: Iterable[Coordinates], q: np.ndarray, dq: np.ndarray, batch: tuple[int, ...] = ()
 ) -> np.ndarray:
-    """The same of floats or recording scalars."""
+    """`integrate` on arrays of floats or of recording scalars, unchecked."""
     result = np.empty((*batch, q.shape[-1]), dtype=np.result_type(q, dq))
     q, dq = _together(q, dq)
     return joint_by_joint(joints, "integrate", result, "q", (q, "q"), (dq, "v"))
@@ -241,7 +241,7 @@ def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
 def differing(
     joints: Iterable[Coordinates], q0: np.ndarray, q1: np.ndarray, batch: tuple[int, ...] = ()
 ) -> np.ndarray:
-    """The same of floats or recording scalars."""
+    """`difference` on arrays of floats or of recording scalars, unchecked."""
     joints = tuple(joints)
     result = np.empty((*batch, sum(c.v.stop - c.v.start for c in joints)), dtype=np.result_type(q0, q1))
     q0, q1 = _together(q0, q1)

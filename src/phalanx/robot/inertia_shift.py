@@ -120,7 +120,7 @@ class _Shift:
         return _Across(own, moved(rest, own))
 
     def add(self, k: int, across: _Across, times: float) -> None:
-        """Add so many times an inertia to a link and subtract it from the one that carries it."""
+        """Add `times` an inertia to a link and subtract it from the one that carries it."""
         for (total, _), (own, _), (carried, _) in zip(
             self.shift.arrays(), across.own.arrays(), across.carried.arrays(), strict=True
         ):

@@ -524,7 +524,7 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
         return made
 
     def _wrenches(self, given: Mapping[str, Any], read: Callable[[Any, str], Any]) -> Any:
-        """The same for values that `read(value, where)` makes arrays of."""
+        """`wrenches` for values that `read(value, where)` makes arrays of."""
         return configurations.wrenches(self._assembly, given, read)
 
     def expand(self, q: ArrayLike) -> Array:

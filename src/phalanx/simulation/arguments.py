@@ -96,12 +96,12 @@ class Arguments:
     hold: int
 
     def finer(self, rows: int) -> Arguments:
-        """The same with so many rows of controls at least, each held over fewer steps."""
+        """These arguments with at least `rows` rows of controls, each held over fewer steps."""
         times = math.lcm(rows, self.controls.shape[-2]) // self.controls.shape[-2]
         return replace(self, controls=np.repeat(self.controls, times, axis=-2), hold=self.hold // times)
 
     def apart_from(self, others: Iterable[np.ndarray]) -> Arguments:
-        """The same, with copies of what shares memory with arrays that are about to be filled."""
+        """These arguments, with copies of arrays that share memory with the outputs."""
         others = list(others)
         own = {name: getattr(self, name) for name in ("q", "qd", "controls", "parameters")}
         copies = {n: a.copy() for n, a in own.items() if any(np.may_share_memory(a, b) for b in others)}

@@ -274,7 +274,7 @@ class Engine:
         steps: int,
         sources: tuple[Any, ...],
     ) -> Bound:
-        """A function without arguments that takes so many steps and leaves the state where it was.
+        """A function without arguments that makes `steps` steps in place.
 
         `own` are parameters by name, `sources` the arrays whose memory controls and parameters are.
         """
@@ -354,7 +354,7 @@ def straight_step(sim: Any) -> Program:
 
 
 def step_trace(sim: Any) -> Trace:
-    """The same as scalars of one graph."""
+    """The trace of one step of a simulation, as scalars of one graph."""
     engine = sim._engine
     if not isinstance(engine, Engine):
         raise PhalanxError(

@@ -203,7 +203,7 @@ class Simulation:
         parameters: Mapping[str, Array] | None = None,
         steps: int = 1,
     ) -> Bound:
-        """A function without arguments that takes so many steps and leaves the state in these very arrays.
+        """A function without arguments that makes `steps` steps, updating these arrays in place.
 
         For loops in real time: set `controls` (…, k) and `parameters` (…, size) in place, call, read `q` and
         `qd` in place. Time goes on.
@@ -352,7 +352,7 @@ class Simulation:
         start: int = 0,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
-        """The derivative (dq, dqd), (…, nv) each, of the state after so many steps along tangents.
+        """The derivative (dq, dqd), (…, nv) each, of the state after `steps` steps along tangents.
 
         `primals` are (q, qd) or (q, qd, controls) of a rollout, `tangents` one for each or None: that of q is
         in the tangent space. With `every`, the derivatives of all records, (…, T, nv) each.
@@ -378,7 +378,7 @@ class Simulation:
         start: int = 0,
         threads: int | None = None,
     ) -> Gradient:
-        """The derivatives of the state after so many steps times cotangents, with respect to all that enters.
+        """The derivatives of the state after `steps` steps times cotangents, with respect to each input.
 
         `primals` are (q, qd) or (q, qd, controls) of a rollout; `cotangents` (…, nv) for q, in the tangent
         space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all

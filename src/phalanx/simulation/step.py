@@ -159,7 +159,7 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _by_unit_forces(robot: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same in the neutral pose, from dynamics under unit forces: memory does not grow with n squared."""
+    """Inertias at joints in the neutral pose, from dynamics under unit forces: memory grows with n only."""
     n, weightless, q = robot.nv, robot.replace(gravity=(0.0, 0.0, 0.0)), robot.neutral()
     size, rest = max(1, _BLOCK // n), np.zeros(n)
     held, free = np.empty(n), np.empty(n)
@@ -265,7 +265,7 @@ class MovingCoordinates:
         return joint_by_joint(self._joints, "coordinate_rates", np.empty_like(q), "q", (q, "q"), (qd, "v"))
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
-        """The same with quaternions of unit length."""
+        """The coordinates q with quaternions of unit length."""
         return joint_by_joint(self._joints, "normalize", np.empty_like(q), "q", (q, "q"))
 
 

@@ -231,7 +231,7 @@ def job(call: Call, states: Sample, name: str = "native") -> Callable[[], Any]:
 
 
 def shared_state(call: Call, threads: int) -> Callable[[], Any] | None:
-    """One state that so many threads share, ready to be timed; None if one thread computes it."""
+    """A call that computes one state on `threads` threads, for timing; None if one thread computes it."""
     if call.frame is not None or serving(call).name != "native":
         return None
     kernel = call.robot.kernel(call.algorithm.function, (call.algorithm.name, dict(call.options)), batch=1)
@@ -243,7 +243,7 @@ def shared_state(call: Call, threads: int) -> Callable[[], Any] | None:
 
 
 def batch_on_threads(call: Call, batch: int, threads: int) -> Callable[[], Any]:
-    """A batch on up to so many threads, ready to be timed."""
+    """A call that computes a batch on at most `threads` threads, for timing."""
     states = sample(call, batch)
     return lambda: compute(call, states.inputs, {}, runner=serving(call), threads=threads)
 

@@ -57,7 +57,7 @@ class Times:
         require_times(self, "times")
 
     def of(self, count: Count) -> float:
-        """Time of so many operations in sequence."""
+        """The time of these operations in sequence."""
         return (
             count.multiplications * self.multiplication
             + count.additions * self.addition
@@ -181,7 +181,7 @@ def pram(
     division: float = 1.0,
     trigonometric: float = 0.0,
 ) -> Pram:
-    """So many processors with a common memory.
+    """A machine of `processors` processors with a common memory.
 
     `assignment="segments"` cuts the links into runs of about equal work, one for each processor: one state
     takes no less time, but processors exchange only what passes a cut, and work on different states at once.
@@ -212,7 +212,7 @@ def cores(
     division: float = 1.0,
     trigonometric: float = 0.0,
 ) -> Cores:
-    """So many cores that exchange messages, a start-up time and a time for each number.
+    """A machine of `processors` cores that exchange messages, a start-up time and a time for each number.
 
     The default start-up is about what a cache line takes between two cores of a server, in operations of
     one of them; `phalanx.speedup` measures it.

@@ -47,7 +47,7 @@ class Workload:
     alone: bool = False
 
     def plus(self, body: Sequence[Any], times: float, *, moves: float = 0.0, registers: int) -> Workload:
-        """This workload plus that of a block of statements executed so many times."""
+        """This workload plus that of a block of statements executed `times` times."""
         counts = _counted(body)
         return replace(
             self,

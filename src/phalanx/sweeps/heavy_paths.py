@@ -38,7 +38,7 @@ def after(x: Array, rank: int = 1, *, step: int = 1) -> Array:
 
 
 def among_zeros(x: Array, rank: int, *, before: int = 0, after: int = 0) -> Array:
-    """The rows of x with so many rows of zeros before and after them."""
+    """The rows of x with `before` rows of zeros before them and `after` behind."""
     if isinstance(x, np.ndarray) and not x.dtype.hasobject:
         # Four times as fast as concatenation, and the most frequent operation of block solvers.
         axis = x.ndim - rank - 1

@@ -94,7 +94,7 @@ def solved_dynamics(
     external: Array,
     damping: Array,
 ) -> tuple[Array, Array, Array, Factored]:
-    """The same, with J (m, nv) and the factors."""
+    """As `constrained_dynamics`, with J (m, nv) and the factors besides."""
     still = qd * 0.0
     J, rest = constraint_rows(Seen(model, q, qd, still), closures, equations)
     factored = Factored(model, q, J, damping)

@@ -57,9 +57,9 @@ def partition(
     Sigma: f_tip is f_tip - Sigma a_tip, and what lies beyond subtracts it again. Exact for any Sigma.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
-    By default as many as usually pay: eight, or a multiple of 16 from 10,000 bodies on, which cores share. A
-    part of a chain whose other parts `neighbours` have tells them how it moves and yields as a whole, in two
-    messages.
+    By default as many as usually pay: eight, or a multiple of 16 from 10,000 bodies on, which cores share.
+    For a part of a chain, `neighbours` hold the other parts: it sends them its motion and its response to
+    wrenches, in two messages.
 
     Source: the articulated-body algorithm (Featherstone 2008, Table 7.1, p. 132) with the columns of the
     unknown tip wrench carried along. Large parts of a chain each in turn, one beside the other: Critchley,

@@ -53,8 +53,8 @@ def partition(
     adds up along the segment, and along the segments to the wrench that each passes on at its tip.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
-    A part of a chain whose other parts `neighbours` have tells them how it moves and what it needs as a
-    whole, in two messages.
+    For a part of a chain, `neighbours` hold the other parts: it sends them its motion and the wrench that it
+    needs, in two messages.
 
     Source: runs of links joined one after another are Lathrop's ("Parallelism in manipulator dynamics",
     1985, Table 5), few and long here; the links of a run are swept as in `cartesian_tensor`.

@@ -46,7 +46,7 @@ class WorkGroup:
         return 0 if self.memory == "global" else there
 
     def require_items(self, device: str, name: str, most: int) -> None:
-        """Raise if a device has no groups of so many work-items."""
+        """Raise if a device has no groups of `items` work-items; `most` is its limit."""
         if self.items > most:
             raise PhalanxError(
                 f'{device}: group={self.items} work-items, device "{name}" takes at most {most}; pass '

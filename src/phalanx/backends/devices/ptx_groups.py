@@ -239,7 +239,7 @@ def assembled_group(
     items: int,
     most_local: int = SHARED,
 ) -> tuple[str, GroupLayout]:
-    """The PTX of a program for blocks of so many threads, and its launch layout."""
+    """The PTX of a program for thread blocks of the given size, and its launch layout."""
     grid = GroupGrid(element)
     grid.used.add(f"declare i32 {_NTID}()")
     layout = grid.group(program, name, items, most_local)

@@ -207,7 +207,7 @@ class DerivativeKernel(Kernel):
         return self._with_optional(inputs, names, tuple(map(optional.get, names)), out, threads)
 
     def bind(self, *inputs: Array, out: Any, threads: int | None = 1, **optional: Array | None) -> Bound:
-        """A step() that recomputes `out` from these very arrays, on up to so many threads."""
+        """A function step() that recomputes `out` from these arrays, on at most `threads` threads."""
         f = self._call.function
         if len(inputs) != len(f.inputs):
             raise PhalanxError(f"bind: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")

@@ -88,7 +88,7 @@ def _called(count: int) -> int:
 
 
 def is_brief(rows: int, seconds: float) -> bool:
-    """Whether so many rows of so many seconds each are done before another thread would be awake."""
+    """Whether `rows` rows of `seconds` each are done before another thread would be awake."""
     return rows * seconds < _WORTH
 
 
@@ -104,7 +104,7 @@ class Throughput:
             self.seconds = min(self.seconds, seconds / rows)
 
     def is_brief(self, rows: int) -> bool:
-        """Whether so many rows are known to be done before another thread would be awake."""
+        """Whether `rows` rows are known to be done before another thread would be awake."""
         return is_brief(rows, self.seconds)
 
     def grain(self, rows: int, threads: int, size: int) -> int:
@@ -150,7 +150,7 @@ def share(
 def fill(
     direct: Callable[..., bool], arrays: Sequence[np.ndarray], row: int, threads: int, throughput: Throughput
 ) -> bool:
-    """Fill the last of `arrays`, `row` numbers for each state, on up to so many threads; False if none fits.
+    """Fill the last of `arrays`, `row` numbers for each state, on at most `threads`; False if none fits.
 
     A batch that is done before another thread would be awake stays on this one; where the throughput of the
     kernel is not known yet, the first rows give it. A worker that wakes late finds no rows left, and no

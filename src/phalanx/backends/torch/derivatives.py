@@ -164,7 +164,7 @@ class Work:
 
 
 def require_gradients(work: Work, wanted: Mapping[str, bool]) -> None:
-    """Raise if a gradient is asked for that nobody computes."""
+    """Raise if a requested gradient is not implemented."""
     known = {*FUNCTIONS[work.function].inputs}
     known |= {"external"} if work.function in _BY_WRENCHES else set()
     known |= {"inertias"} if work.function in _BY_REGRESSOR else set()

@@ -128,7 +128,7 @@ class Points:
         )
 
     def times(self, trips: np.ndarray) -> Points:
-        """The same points, each counted so many times."""
+        """These points, each counted `trips` times."""
         return replace(self, weight=self.weight * trips)
 
     def with_counter(self, counter: InductionVariable, values: np.ndarray) -> Points:

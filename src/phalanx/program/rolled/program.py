@@ -47,13 +47,13 @@ class RolledProgram:
         return b.finished(self.layout.n, self.layout.table.size)
 
     def built(self, lanes: int = 8) -> Program:
-        """Return the program, for registers of so many SIMD lanes."""
+        """Return the program for registers of `lanes` SIMD lanes."""
         if self.one_state and (made := self.alone(lanes)) is not None:
             return made
         return self._on(BodyBuilder(self.layout, lanes))
 
     def grouped(self, items: int) -> Program:
-        """Return the program of one state for a work-group of so many items."""
+        """Return the program of one state for a work-group of `items` work-items."""
         return self._on(GroupBuilder(self.layout, items))
 
     def _on(self, b: BodyBuilder) -> Program:

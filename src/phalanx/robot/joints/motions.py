@@ -202,7 +202,7 @@ def split_rotation(E: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def screw_motion(turn: float, slide: float) -> type[Motion]:
-    """The motion of least arithmetic by so many radians about z and metres along z per unit of q."""
+    """The motion of least arithmetic by `turn` radians about z and `slide` metres along z per unit of q."""
     if turn == 1.0:
         return Turn if slide == 0.0 else Screw
     return Slide if (turn, slide) == (0.0, 1.0) else Helix

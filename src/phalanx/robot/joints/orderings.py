@@ -109,5 +109,5 @@ MUJOCO = {
 
 
 def find_rule(rules: dict[tuple[str, int], Rule], kind: str, size: int) -> Rule | None:
-    """The rule of a joint type for a joint of so many coordinates, None if they are not the same joint."""
+    """The rule of a joint type if the other engine's joint has `size` coordinates; None if joints differ."""
     return _SAME if size == joint_type(kind).nq == 1 else rules.get((kind, size))

@@ -174,7 +174,7 @@ class _Pieces:
 
 
 def _fitted(contents: Contents, looks: Scene, megabytes: float) -> str:
-    """The page with its meshes simplified until it has at most so many megabytes."""
+    """The page with its meshes simplified until it has at most `megabytes` megabytes."""
     html, faces = page(contents), _FACES
     while (size := len(html.encode("utf-8"))) > megabytes * 1e6:
         if faces < _LEAST_FACES or not contents.shapes["meshes"]:

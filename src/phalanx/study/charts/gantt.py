@@ -189,7 +189,7 @@ def _summary(schedule: Schedule) -> str:
 
 
 def row_height(rows: int, least: float = 3.0, most: float = 16.0, together: float = 240.0) -> float:
-    """The height of a row for so many rows."""
+    """The height of each of `rows` rows."""
     return min(most, max(least, together / max(rows, 1)))
 
 

@@ -105,7 +105,7 @@ class Instant:
     events: frozenset[tuple[str, int, int]]
 
     def after(self, delay: Delay) -> Instant:
-        """This instant delayed by so many multiplications and additions."""
+        """This instant, delayed by `delay`: (multiplications, additions)."""
         return Instant(frozenset((s, m + delay[0], a + delay[1]) for s, m, a in self.events))
 
     def __str__(self) -> str:

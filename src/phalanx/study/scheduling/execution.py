@@ -98,7 +98,7 @@ def task_code(schedule: Schedule) -> TaskCode:
 
 
 def execution_plan(schedule: Schedule, lanes: int = 1, code: TaskCode | None = None) -> ExecutionPlan:
-    """The programs and messages of all processors, for vectors of so many states.
+    """The programs and messages of all processors, for vectors of `lanes` states.
 
     Raises for schedules whose receives can never be met, before anything is compiled.
     """

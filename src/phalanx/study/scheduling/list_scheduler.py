@@ -60,7 +60,7 @@ class _Ready:
         return bool(self.heap)
 
     def next(self) -> int:
-        """The most urgent one, which is taken."""
+        """Removes and returns the most urgent task."""
         return heappop(self.heap)[1]
 
     def done(self, task: int) -> None:

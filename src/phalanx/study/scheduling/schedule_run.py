@@ -75,7 +75,7 @@ class ScheduleRun:
 
 @dataclass(frozen=True, eq=False)
 class CompiledSchedule:
-    """A schedule as workers in machine code, for vectors of so many states."""
+    """A schedule compiled to workers in machine code; each value is a vector of states."""
 
     plan: ExecutionPlan
     lanes: int
@@ -87,7 +87,7 @@ class CompiledSchedule:
         return tuple(len(w.segments) for w in self.plan.workers)
 
     def layout(self, states: int, block: int, ring: int) -> SharedLayout:
-        """The memory of a run with so many states, those of a block in a message."""
+        """The memory of a run with `states` states; a message carries a block of them."""
         code = self.plan.code
         steps = tuple(
             WorkerSteps(tuple((s.kind, s.number) for s in w.steps), w.locals) for w in self.plan.workers

@@ -73,7 +73,7 @@ class SegmentProgram:
         """None: a program of segments has one state in any case."""
 
     def built(self, lanes: int = 8, *, lockstep: bool = True) -> Program:
-        """The program, with so many segments side by side, in lockstep as lanes of registers are, or not."""
+        """The program with `lanes` segments side by side, in lockstep like SIMD lanes or independently."""
         return self._built(SegmentBuilder(self, lanes, lockstep=lockstep), [])
 
     def between_messages(self, lanes: int = 8) -> list[Program]:
