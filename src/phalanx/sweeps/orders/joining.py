@@ -101,6 +101,6 @@ def runs(
 
 
 def _absorb(left: Any, right: Any) -> Level:
-    """The level in which elements absorb runs to their left."""
+    """The level of a scan in which each element joins the run to its left."""
     level: np.ndarray = np.stack([left, right, right], axis=1).astype(np.intp)
     return level
