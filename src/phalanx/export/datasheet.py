@@ -30,7 +30,7 @@ _PORTS = (
     "Numbers are two's complement; element 0 of an array is in its low bits. An integer i of an element "
     "stands for i / 2^fraction. A state is taken in a clock with `in_valid` and `in_ready`, a result in one "
     "with `out_valid` and `out_ready`; while a result waits, the pipeline does. Inputs outside their ranges "
-    "give wrong results."
+    "give wrong results; those of all elements are in `{json}`."
 )
 
 
@@ -44,11 +44,11 @@ def data_sheet(request: Request, designs: Sequence[Design], cells: Mapping[str, 
         f"`N passed, M failed`, `{_name(stem)}.json` the numbers of this page.",
     ]
     for d in designs:
-        parts += _module(d, cells.get(d.name, {}), request.target or "")
+        parts += _module(d, stem, cells.get(d.name, {}), request.target or "")
     return "\n\n".join(parts) + "\n"
 
 
-def _module(d: Design, cells: Mapping[str, int], target: str) -> list[str]:
+def _module(d: Design, stem: str, cells: Mapping[str, int], target: str) -> list[str]:
     facts, robot = d.facts(), d.entry.robot
     rows: list[list[Any]] = [
         ["latency", f"{facts['latency']} clocks"],
@@ -71,12 +71,13 @@ def _module(d: Design, cells: Mapping[str, int], target: str) -> list[str]:
         f"{_name(d.entry.title)}.",
         _table(["", ""], rows),
         "### Ports",
-        _PORTS + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs),
+        _PORTS.format(json=f"{_name(stem)}.json")
+        + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs),
         _table(
             ["port", "direction", "shape", "bits of an element", "fraction", "range"],
             [_port(p, "in") for p in d.circuit.inputs] + [_port(p, "out") for p in d.circuit.outputs],
         ),
-        "The error bound is that of the exact function of inputs rounded to the nearest word. By element:",
+        "Error bounds are against the exact function of the inputs before rounding to words. By element:",
         _table(
             ["result", "largest magnitude", "error bound"],
             [

@@ -7,8 +7,8 @@ Intervals cannot bound pivots away from zero. Three facts of mechanics can, for 
 - After the joints beyond k are eliminated, what is left of the mass matrix M is that of the robot whose
   joints beyond k are free to move: positive definite, at most M itself; about its own axis a link keeps at
   least the inertia of its own body, and an entry (i, j) is at most the geometric mean of (i, i) and (j, j).
-- The kinetic energy is at least that of two neighbouring bodies, free in space. Hence the diagonal of the
-  inverse of M is at most b² of `compliances`, and an entry (i, j) of it at most b_i b_j.
+- The kinetic energy is at least that of some neighbouring bodies, with joints between them and free in space.
+  Hence the diagonal of the inverse of M is at most b² of `compliances`, and an entry (i, j) at most b_i b_j.
 - An error in an entry of what is left of M, or of a force, acts as one in M or in the forces itself: it
   changes the accelerations by a product of entries of the inverse and accelerations.
 
@@ -32,6 +32,7 @@ from ..program.ops import OPS
 _DIGITS = 1e-9  # relative: values that agree so far at all random states are the same function
 _WIDER = 1 / 8  # by which ranges of rounded values may exceed those of exact ones
 _CLOSE = 1 / 16  # relative: how far rounding may change the mass matrix and the accelerations
+_ANGLES = 1024  # of a joint, at which the inertia behind it is computed
 _SLACK = 1.25  # for derivatives at rounded values: (16 / 15)² for a matrix that is so close, and what is left
 
 
@@ -268,27 +269,64 @@ def compliances(
     """(nv,) bounds on the roots of the diagonal of the inverse of the mass matrix, for all states.
 
     The rate of a joint is what a wrench along its axis measures of the motion between its two bodies; that
-    wrench is constant in both. `inertias` (nv, 6, 6), `axes` (nv, 6), `transforms` (nv, 6, 6) from the
-    parents, at any state. Infinite where a body has no inertia about some axis.
+    wrench is constant in both. Of all other bodies, one child of the outer body counts, at the worst of all
+    its angles, and the world, if it carries the inner body. `inertias` (nv, 6, 6), `axes` (nv, 6),
+    `transforms` (nv, 6, 6) from the parents, at any state. Infinite where a body has no inertia about some
+    axis.
     """
     made = np.full(len(axes), np.inf)
+    solid = [np.linalg.cond(inertia) <= 1e10 for inertia in inertias]
     for k, s in enumerate(axes):
         size = np.linalg.norm(s[:3]) or np.linalg.norm(s[3:])
         u = (s[:3] if s[:3].any() else s[3:]) / size
         along = np.array([s[:3] @ u, s[3:] @ u])
         if not np.allclose(s, np.concatenate([along[0] * u, along[1] * u]), rtol=0, atol=1e-12):
             continue
-        bodies = [k] if parents[k] < 0 else [k, int(parents[k])]
-        if any(np.linalg.cond(inertias[i]) > 1e10 for i in bodies):
+        p = int(parents[k])
+        if not (solid[k] and (p < 0 or solid[p])):
             continue
-        mobility = np.linalg.inv(inertias[k])
-        if parents[k] >= 0:
-            mobility = mobility + transforms[k] @ np.linalg.inv(inertias[parents[k]]) @ transforms[k].T
+        inner = np.zeros((6, 6))  # mobility of the inner body
+        if p >= 0 and parents[p] < 0:  # the world carries it: it moves along its own joint only
+            inner = np.outer(axes[p], axes[p]) / (axes[p] @ inertias[p] @ axes[p] + armature[p])
+        elif p >= 0:
+            inner = np.linalg.inv(inertias[p])
+        inner = transforms[k] @ inner @ transforms[k].T
         wrench = np.zeros((6, 2))
         wrench[:3, 0], wrench[3:, 1] = u, u
-        reduced = along @ np.linalg.solve(wrench.T @ mobility @ wrench, along)
-        made[k] = (1 + 1e-9) / np.sqrt(reduced + armature[k])
+        least = 0.0
+        for c in (None, *np.flatnonzero((np.asarray(parents) == k) & solid)):
+            outer, slack = inertias[k][None], 1.0
+            if c is not None and not axes[c][3:].any():
+                carried, slack = _carried(inertias[c], axes[c], float(armature[c]))
+                outer = outer + transforms[c].T @ carried @ transforms[c]
+            both = wrench.T @ (np.linalg.inv(outer) + inner) @ wrench
+            reduced = np.linalg.inv(both) @ along @ along
+            least = max(least, float(reduced.min()) / slack)
+        made[k] = (1 + 1e-9) / np.sqrt(least + armature[k])
     return made
+
+
+def _carried(inertia: np.ndarray, axis: np.ndarray, armature: float) -> tuple[np.ndarray, float]:
+    """(angles, 6, 6) inertia of a body behind its free revolute joint, and how many times smaller than at the
+    nearest of these angles any energy with it can be.
+
+    Turning the body by δ turns its twist V. The energy V·GV then changes by at most a factor of exp(ρ |δ|),
+    where ρ is the largest eigenvalue, in magnitude, of the rate at which it changes, relative to G.
+    """
+    size = np.linalg.norm(axis[:3])
+    x, y, z = axis[:3] / size
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    angles = np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
+    turned = np.zeros((_ANGLES, 6, 6))
+    rotation = np.eye(3) + np.sin(angles)[:, None, None] * cross
+    turned[:, :3, :3] = rotation + (1 - np.cos(angles))[:, None, None] * (cross @ cross)
+    turned[:, 3:, 3:] = turned[:, :3, :3]
+    momentum = inertia @ axis
+    free = inertia - np.outer(momentum, momentum) / (axis @ momentum + armature)
+    rate = inertia @ np.kron(np.eye(2), cross)
+    root = np.linalg.inv(np.linalg.cholesky(inertia))
+    most = float(np.abs(np.linalg.eigvalsh(root @ (rate + rate.T) @ root.T)).max())
+    return np.swapaxes(turned, 1, 2) @ free @ turned, float(np.exp(most * np.pi / _ANGLES))
 
 
 # ------------------------------------------------------------------- numbers at random states
