@@ -358,6 +358,8 @@ def test_mimic_joints_follow_in_copies_and_with_another_base() -> None:
     independent = px.load(file_of("panda.urdf"), mimic="independent")
     mixed = robot.merge(independent, prefixes=("a_", "b_"))
     assert (mixed.nv, list(mixed.mimics)) == (robot.nv + independent.nv, [f"a_{follower}"])
+    other = independent.merge(robot, prefixes=("a_", "b_"))
+    assert (other.nv, list(other.mimics)) == (mixed.nv, [f"b_{follower}"])
     with pytest.raises(
         px.PhalanxError, match=r'joint "panda_finger_joint2" follows "panda_finger_joint1", which'
     ):

@@ -34,6 +34,23 @@ def test_it_equals_tangents_of_the_step(robot: Any, integrator: Any) -> None:
     np.testing.assert_array_equal(out[0], made[0])
 
 
+def pulled(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    return 50.0 * (u - q) - qd
+
+
+@pytest.mark.parametrize("name", ["panda", "two_link"])
+@pytest.mark.parametrize("damping", [0.0, 1.0, 7.0])
+@pytest.mark.parametrize("feedback", [None, pulled])
+def test_stiff_forces_of_laws_and_joints_are_counted_once(name: str, damping: float, feedback: Any) -> None:
+    robot = px.load(name).replace(damping=damping)
+    more = {} if feedback is None else {"control": feedback, "controls": robot.nv}
+    sim = robot.simulation(1e-3, integrator="implicit", **more)
+    q, qd, u = robot.random_state((3,), np.random.default_rng(0))
+    expected = sim._linearized_along(q, qd, u, None, 0, None)
+    for one, other in zip(sim.linearize(q, qd, u), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("integrator", ["implicit", "euler"])
 @pytest.mark.parametrize(("name", "floating"), [("solo12.urdf", True), ("talos_reduced.urdf", False)])
@@ -64,5 +81,7 @@ def test_it_is_a_function_that_is_bound_and_exported(tmp_path: Path) -> None:
     assert "lin_linearize(" in (tmp_path / "lin.h").read_text()
     other = robot.simulation(1e-2, integrator="rk4")
     assert other.linearize(q, qd, u)[0].shape == (4, 4)
+    with pytest.raises(px.PhalanxError, match="linearize: out is 1 arrays, expected arrays for A, B"):
+        other.linearize(q, qd, u, out=(A,))
     with pytest.raises(px.PhalanxError, match='integrator "rk4"'):
         _ = other.linearization

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Callable
@@ -44,6 +45,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "sqrt": lambda x, y, m: np.sqrt(y) + np.hypot(x, y),
     "exp": lambda x, y, m: np.exp(x) + np.exp2(x) + np.expm1(x),
     "log": lambda x, y, m: np.log(y) + np.log2(y) + np.log10(y),
+    "logarithms of sums": lambda x, y, m: np.log1p(1e-9 * x) + np.log1p(y) + np.logaddexp(900.0 * x, y),
     "tanh": lambda x, y, m: np.tanh(x) + np.sinh(x) + np.cosh(x),
     "arctan": lambda x, y, m: np.arctan2(x, y) + np.arctan(x) + np.arcsin(y) + np.arccos(-y),
     "degrees": lambda x, y, m: np.deg2rad(x) + np.rad2deg(y) + np.radians(x) + np.degrees(y),
@@ -69,6 +71,7 @@ CASES: dict[str, Callable[..., Any]] = {
         np.sum(x) + m.sum(axis=0) + m.sum(axis=1, keepdims=True)[:, 0] + sum(x) + np.add.reduce(x)
     ),
     "mean": lambda x, y, m: np.mean(x) + m.mean(axis=1),
+    "variance": lambda x, y, m: np.std(m, axis=0) + m.std() + np.var(x, ddof=1) + m.var(axis=1),
     "prod": lambda x, y, m: np.prod(y) + m.prod(axis=0) + np.multiply.reduce(x),
     "max": lambda x, y, m: np.max(x) + m.min(axis=0) + np.max(m, axis=(0, 1)) + np.maximum.reduce(x),
     "cumsum": lambda x, y, m: np.cumsum(x) + np.cumprod(y),
@@ -86,6 +89,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "trace": lambda x, y, m: np.trace(m) + np.diag(m) + m.diagonal(),
     "diagonal matrix": lambda x, y, m: np.diag(x) + np.tril(m) + np.triu(m),
     "concatenate": lambda x, y, m: np.concatenate([x, [1.0, 2.0], y]),
+    "block": lambda x, y, m: np.block([[m, np.eye(3)], [np.zeros((2, 3)), m[:2]]]) + np.block([x, y]),
     "stack": lambda x, y, m: np.stack([x, y, B]) + np.vstack([x, y, B]) + np.column_stack([x, y, B]).T,
     "hstack": lambda x, y, m: np.hstack([x, 0.5, y[0]]) + np.append(x, [1.0, 2.0]),
     "array": lambda x, y, m: np.array([x[0], 0.0, y[1]]) * 2 + x,
@@ -97,6 +101,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "transpose": lambda x, y, m: (
         m.T + m.transpose() + np.transpose(m) + np.swapaxes(m, 0, 1) + np.moveaxis(m, 0, 1)
     ),
+    "transposed matrices": lambda x, y, m: np.matrix_transpose(m) + m.mT + np.linalg.multi_dot([m, m.T, x]),
+    "copies": lambda x, y, m: copy.copy(x) + copy.deepcopy(y),
     "axes": lambda x, y, m: np.expand_dims(x, 0) + np.squeeze(x[None]) + np.atleast_2d(y) + x[None, :],
     "broadcast": lambda x, y, m: x[:, None] * y[None, :] + np.broadcast_to(x, (3, 3)) + np.tile(x, (3, 1)),
     "roll": lambda x, y, m: (
@@ -286,7 +292,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "list index": (lambda x, m: [1, 2][x[0]], r"uses a traced value as an index.*np\.interp"),
     "own index": (lambda x, m: x[x[0]], r"indexes by a traced value"),
     "mask as index": (lambda x, m: x[x > 0], r"indexes by a traced value.*np\.where"),
-    "fill": (fill, r"array of float64 of a traced value.*np\.stack"),
+    "fill": (fill, r"array of float64 of a traced value.*np\.stack joins.*np\.zeros_like"),
     "accumulate": (accumulate, r'"tau \+= x" puts traced values into an array of floats.*np\.zeros_like'),
     "asarray": (lambda x, m: np.asarray(x, dtype=float), r"array of float64 of a traced value"),
     "out": (lambda x, m: np.sin(x, out=np.zeros(3)), r"into an array of floats"),
@@ -302,6 +308,11 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "text": (lambda x, m: x * "2", r"joins a traced value and '2'"),
     "truth of an array of values": (lambda x, m: np.maximum(np.array([x[0], 1.0]), 0.0), r"np\.stack joins"),
     "near": (lambda x, m: np.arcsinh(x), r'calls np\.arcsinh.*did you mean "arcsin"\?'),
+    "blocks of blocks of blocks": (lambda x, m: np.block([[[x], [x]]]), r"joins blocks of blocks of blocks"),
+    "vectorised": (
+        lambda x, m: np.frompyfunc(decide, 2, 1)(x, 1.0),
+        r"calls decide .*the Python function itself",
+    ),
     "fft": (lambda x, m: np.fft.fft(x), r"calls np\.fft\.fft"),
     "method of a ufunc": (lambda x, m: np.add.accumulate(x), r"calls np\.add\.accumulate"),
     "nonzero": (lambda x, m: np.where(x), r"asks where a traced value is not zero.*both values"),

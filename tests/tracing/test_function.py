@@ -180,6 +180,12 @@ def test_tangents_and_cotangents_may_leave_out_what_is_zero(law: Any) -> None:
     assert J.shape == (2, 7, 7)
     np.testing.assert_allclose(np.einsum("bi,bij->bj", tau, J), by_name["q"], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(np.einsum("bij,bj->bi", J, dq), some["tau"], rtol=1e-10, atol=1e-10)
+    second = law.hvp(primals, {"tau": tau}, {"q": dq})
+    assert list(second) == list(primals)
+    whole = law.hvp(tuple(primals.values()), {"tau": tau}, tuple(zeros))
+    for name, other in zip(primals, whole, strict=True):
+        np.testing.assert_allclose(second[name], other, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(other).max()))
+    assert np.abs(second["stiffness"]).max() > 1e-3
     gain = law.jacobian("error", "target")(q, qd, target, stiffness=k)
     assert gain.shape == (2, 6, 4, 4)
 

@@ -123,6 +123,29 @@ def reads_the_clock(q: Any) -> Any:
     return q * time.time()
 
 
+def catches_the_refusal(q: Any) -> Any:
+    try:
+        return q if q[0] > 0.0 else 2.0 * q
+    except Exception:
+        return -q
+
+
+def keeps_a_cache(q: Any) -> Any:
+    return {q[0]: 1.0}[q[0]] * q
+
+
+def returns_none_by_name(q: Any) -> Any:
+    return {"tau": q, "rest": None}
+
+
+def returns_the_robot(q: Any, robot: Any) -> Any:
+    return q, robot
+
+
+def returns_numbered_results(q: Any) -> Any:
+    return {1: q}
+
+
 def returns_nothing(q: Any) -> Any:
     q + 1.0
 
@@ -208,6 +231,11 @@ REFUSED: dict[Any, str] = {
     takes_any_words: rf"takes \*\*more{AT}, of which no size is given; pass sizes by name",
     rolls_dice: f'function "rolls_dice" gives another result each time it runs{AT}.*pass what changes',
     reads_the_clock: f"gives another result each time it runs{AT}.*it reads a clock.*as an argument",
+    catches_the_refusal: LINE + r".*decides on a traced value.*np\.where",
+    keeps_a_cache: LINE + r".*unhashable type.*use NumPy's own functions on it, no keys",
+    returns_none_by_name: AT + r': its result "rest": got None, expected real numbers',
+    returns_the_robot: f"returns the robot{AT}, expected arrays",
+    returns_numbered_results: AT + ": its result has the key 1, expected strings as keys",
     returns_nothing: f"returns nothing, expected an array; is a return missing{AT}",
     returns_words: AT + r': its result "tau": got \'q\', expected real numbers',
     returns_nan: f"{AT} computes with NaN, expected numbers; check its constants",

@@ -93,12 +93,13 @@ def merged(description: Description, other: Description, poses: Any, prefixes: A
     remedy = 'prefixes such as prefixes=("left_", "right_")'
     one, two = (replace(p, floating_base=False, base_armature=()) for p in parts)
     both = _joined(one, two, where, remedy)
+    n = len(parts[0].joints)
     title = f"{description.name}_{other.name}" if name is None else d.text(name, f"{where}: name")
     return replace(
         both,
         name=title,
         links=(Link(world), *both.links),
-        joints=(mounts[0], *parts[0].joints, mounts[1], *both.joints[len(parts[0].joints) :]),
+        joints=(mounts[0], *both.joints[:n], mounts[1], *both.joints[n:]),
     )
 
 

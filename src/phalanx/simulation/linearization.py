@@ -12,6 +12,7 @@ derivatives of inverse dynamics and one factor. What tau and e change by is diff
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -102,9 +103,12 @@ def _accelerations(step: Step) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 def _slopes(
     step: Step, tau: np.ndarray, diagonal: np.ndarray, qdd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The derivatives of tau - diagonal * qdd by q, qd and u, where qdd stays as it is."""
-    nv, results = step.settings.nv, (tau - diagonal * qdd).tolist()
-    still = {x.number for x in qdd.tolist() if isinstance(x, Scalar)}
+    """The derivatives of tau - diagonal * qdd by q, qd and u, where qdd stays as it is.
+
+    On fresh symbols for qdd: a product with it may have been simplified to one with what it is made of.
+    """
+    nv, held = step.settings.nv, symbols(step.graph, "primal qdd", qdd.shape)
+    results = (tau - diagonal * held).tolist()
     rows = []
     for unit in np.eye(nv).astype(object):
         rate = step.rates(step.q, unit)
@@ -112,7 +116,8 @@ def _slopes(
     rows += [{x.number: 1.0} for x in (*step.qd.tolist(), *step.u.tolist())]
     made = np.zeros((nv, len(rows)), dtype=object)
     for k, seeds in enumerate(rows):
-        made[:, k] = tangents(results, {n: r for n, r in seeds.items() if _is_moving(r)}, still)
+        made[:, k] = tangents(results, {n: r for n, r in seeds.items() if _is_moving(r)})
+    made = _replaced(made, {"qdd": held}, {"qdd": qdd})
     return made[:, :nv], made[:, nv : 2 * nv], made[:, 2 * nv :]
 
 
@@ -132,12 +137,12 @@ def _moved(step: Step, qdd: np.ndarray, of: str, wrt: str) -> np.ndarray:
     results = dict(zip(("q", "qd"), after, strict=True))
     configurations = frozenset({"q"})
     trace = Trace(robot, "step", fresh, configurations, results, Structure(), moving=configurations)
-    known = {
-        x.number: y
-        for name, old in fresh.items()
-        for x, y in zip(old.tolist(), actual[name].tolist(), strict=True)
-    }
-    matrix = trace.matrix(of, wrt)
+    return _replaced(trace.matrix(of, wrt), fresh, actual)
+
+
+def _replaced(matrix: np.ndarray, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> np.ndarray:
+    """A matrix of scalars with others for some symbols, by name."""
+    known = {x.number: y for name in old for x, y in zip(old[name].tolist(), new[name].tolist(), strict=True)}
     made = np.empty(matrix.size, dtype=object)
     made[:] = substituted(matrix.ravel().tolist(), known)
     return made.reshape(matrix.shape)

@@ -257,7 +257,11 @@ class Simulation:
         made = self._linearized_along(q, qd, controls, parameters, start, threads)
         if out is None:
             return made
-        for name, target, result in zip("AB", out, made, strict=True):
+        targets: Any = out
+        if not isinstance(targets, (tuple, list)) or len(targets) != 2:
+            got = f"{len(targets)} arrays" if isinstance(targets, (tuple, list)) else type(targets).__name__
+            raise PhalanxError(f"linearize: out is {got}, expected arrays for A, B.")
+        for name, target, result in zip("AB", targets, made, strict=True):
             checked_out(self, f"linearize: out, {name}", target, result.shape, self._dtype)[...] = result
         return out
 

@@ -47,7 +47,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         name = ufunc.__name__
         rule = UFUNCS.get(ufunc) or MASKS.get(ufunc)
         if rule is None:
-            _refuse_function(name, "np" if getattr(np, name, None) is ufunc else "scipy.special")
+            _refuse_ufunc(ufunc)
         if ufunc in OF_MASKS and not all(_is_mask(x) for x in inputs):
             refuse(
                 f"uses np.{name} between traced values", "& and | stand between conditions, as in (a < b) & c"
@@ -101,7 +101,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if dtype is not None and np.dtype(dtype) != object:
             refuse(
                 f"makes an array of {np.dtype(dtype)} of a traced value",
-                "leave it traced; np.stack joins values",
+                "leave it traced: np.stack joins values, np.zeros_like(q) makes arrays that take them",
             )
         made = np.empty(self.shape, dtype=object)
         flat = made.ravel()
@@ -131,6 +131,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def T(self) -> Traced:  # noqa: N802
         return Traced(self.scalars.T, is_mask=self.is_mask)
 
+    @property
+    def mT(self) -> Traced:  # noqa: N802
+        return Traced(np.swapaxes(self.scalars, -1, -2), is_mask=self.is_mask)
+
     def __len__(self) -> int:
         return len(self.scalars)
 
@@ -154,6 +158,12 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> Traced:
         return Traced(self.scalars.copy(), is_mask=self.is_mask)
+
+    def __copy__(self) -> Traced:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Traced:
+        return self.copy()
 
     def astype(self, dtype: Any, **unused: Any) -> Traced:
         if np.dtype(dtype).kind not in "fb":
@@ -232,6 +242,7 @@ _METHODS = [
     *("sum", "mean", "prod", "min", "max", "all", "any", "dot", "cumsum", "trace", "diagonal", "repeat"),
     *("swapaxes", "take", "sin", "cos", "tan", "sqrt", "exp", "log", "tanh", "arctan2", "arctan"),
     *("arcsin", "arccos", "sinh", "cosh", "hypot", "sign", "square", "expm1", "deg2rad", "rad2deg"),
+    *("std", "var", "log1p", "logaddexp"),
 ]
 for _function in _METHODS:
     setattr(Traced, _function, _method(_function))
@@ -353,6 +364,15 @@ def _within(function: Any) -> str:
     """The name of a function within NumPy."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
     return f"{module}.{function.__name__}" if module else str(function.__name__)
+
+
+def _refuse_ufunc(ufunc: np.ufunc) -> NoReturn:
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        _refuse_function(name)
+    if " " in name:  # of np.frompyfunc
+        refuse(f"calls {name}, which cannot be recorded", "call the Python function itself, on whole arrays")
+    _refuse_function(name, "scipy.special")
 
 
 def _refuse_function(name: str, module: str = "np") -> NoReturn:

@@ -20,7 +20,7 @@ from ..program.graph import Graph
 from ..program.ir import Scalar
 from ..program.trace import TooLongError
 from .arrays import Traced
-from .refusals import RefusalError, location, users_line
+from .refusals import RAISED, RefusalError, location, users_line
 
 _MOST = 10_000_000  # scalars of a result
 
@@ -73,8 +73,13 @@ def _called(
     where: str,
     out_of_bounds: str,
 ) -> Any:
+    raised: list[RefusalError] = []
+    token = RAISED.set(raised)
     try:
-        return function(*args, **named)
+        made = function(*args, **named)
+        if raised:  # and caught by the function
+            raise raised[0]
+        return made
     except (RefusalError, TooLongError):
         raise
     except Exception as error:
@@ -87,6 +92,8 @@ def _called(
         raise PhalanxError(
             f"{at}{where} raises {type(error).__name__}: {_full_stop(error)}{_hint(error, out_of_bounds)}"
         ) from error
+    finally:
+        RAISED.reset(token)
 
 
 def _refusal_behind(error: BaseException | None) -> RefusalError | None:
@@ -114,6 +121,11 @@ def _hint(error: Exception, out_of_bounds: str) -> str:
         if "out of bounds" in text:
             return f" {out_of_bounds}"
         return " Traced values are no indices; np.where and np.interp choose by a value."
+    if "Traced" in text:
+        return (
+            " A traced value is no number while the function runs once, on symbols: use NumPy's own "
+            "functions on it, no keys, caches or other libraries."
+        )
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (
             " Only NumPy's own functions act on traced values, not on arrays made of them by np.array or "

@@ -186,6 +186,18 @@ def cosh(x: Any) -> Any:
     return multiply(0.5, add(grown, divide(1.0, grown)))
 
 
+def log1p(x: Any) -> Any:
+    """The logarithm of 1 + x: that of the rounded sum, and what rounding took from x."""
+    total = add(1.0, x)
+    lost = subtract(x, subtract(total, 1.0))
+    return add(log(total), divide(lost, chosen(unequal(total, 0.0), total, 1.0)))
+
+
+def logaddexp(a: Any, b: Any) -> Any:
+    """The logarithm of exp(a) + exp(b); neither overflows."""
+    return add(maximum(a, b), log1p(exp(negative(absolute(subtract(a, b))))))
+
+
 def matmul(a: Any, b: Any) -> Any:
     return np.matmul(objects(a), objects(b))
 
@@ -220,6 +232,8 @@ UFUNCS: dict[np.ufunc, Rule] = {
     np.exp2: lambda x: exp(multiply(x, math.log(2.0))),
     np.expm1: lambda x: multiply(tanh(multiply(x, 0.5)), add(exp(x), 1.0)),
     np.log: log,
+    np.log1p: log1p,
+    np.logaddexp: logaddexp,
     np.log2: lambda x: multiply(log(x), 1.0 / math.log(2.0)),
     np.log10: lambda x: multiply(log(x), 1.0 / math.log(10.0)),
     np.sin: sin,

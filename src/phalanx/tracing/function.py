@@ -238,7 +238,11 @@ class OwnFunction:
 
     @cached_property
     def hvp(self) -> Derivative:
-        """The derivative of `vjp` along tangents: `f.hvp(primals, cotangents, tangents)`."""
+        """The derivative of `vjp` along tangents: `f.hvp(primals, cotangents, tangents)`.
+
+        It has one array for each argument, as `vjp` has; tangents that are None, or whose names are left
+        out, are zero.
+        """
         return Derivative(self, "hvp")
 
     def jacobian(self, of: str | None = None, wrt: str | None = None) -> OwnFunction:
@@ -405,15 +409,17 @@ class Derivative(OwnFunction):
         mode: str,
         of: Sequence[str] | None = None,
         wrt: Sequence[str] | None = None,
+        along: Sequence[str] | None = None,
     ) -> None:
         self._function, self._mode = function, mode
         results, arguments = tuple(of or function.outputs), tuple(wrt or function.inputs)
+        moved = tuple(along or arguments)  # the arguments that have tangents in an hvp
         trace = function._trace
         if mode == "jvp":
             made = trace.jvp(arguments)
         else:
-            made = trace.vjp(results, arguments) if mode == "vjp" else trace.hvp(results, arguments)
-        super().__init__(made, (Derivative, function, mode, results, arguments))
+            made = trace.vjp(results, arguments) if mode == "vjp" else trace.hvp(results, arguments, moved)
+        super().__init__(made, (Derivative, function, mode, results, arguments, moved))
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """The derivative, for groups of arrays: primals, then tangents, cotangents, or both."""
@@ -428,12 +434,12 @@ class Derivative(OwnFunction):
             f = self._function
             leaves = f._trace.structure.leaves(more[0], f"{self.name}: cotangents", partly=True)
             result = {n: x for n, x in zip(f.outputs, leaves, strict=True) if x is not None}
-        of, wrt = tuple(result) or None, tuple(along) or None
+        of, moved = tuple(result) or None, tuple(along) or None
         if self._mode != "vjp" and not along:
             raise PhalanxError(f"{self.name}: all tangents are None, expected at least one.")
         if self._mode != "jvp" and not result:
             raise PhalanxError(f"{self.name}: all cotangents are None, expected at least one.")
-        chosen = self._variant(of, wrt)
+        chosen = self._variant(of, None, moved) if self._mode == "hvp" else self._variant(of, moved)
         made = OwnFunction.__call__(
             chosen, *arrays.values(), *result.values(), *along.values(), out=out, threads=threads
         )
@@ -445,16 +451,17 @@ class Derivative(OwnFunction):
         """The derivative of some results with respect to some arguments, both by name."""
         return self._variant(None if self._mode == "jvp" else tuple(of), tuple(wrt))
 
-    def _variant(self, of: Any, wrt: Any) -> Derivative:
-        """The derivative of some results with respect to some arguments."""
+    def _variant(self, of: Any, wrt: Any, along: Any = None) -> Derivative:
+        """The derivative of some results with respect to some arguments, along tangents of some."""
         f = self._function
         of = None if of is None or len(of) == len(f.outputs) else of
         wrt = None if wrt is None or len(wrt) == len(f.inputs) else wrt
-        if of is None and wrt is None:
+        along = None if along is None or len(along) == len(f.inputs) else along
+        if of is None and wrt is None and along is None:
             return self
-        key = (self._mode, of, wrt)
+        key = (self._mode, of, wrt, along)
         if key not in f._made:
-            f._made[key] = Derivative(f, self._mode, of, wrt)
+            f._made[key] = Derivative(f, self._mode, of, wrt, along)
         made = f._made[key]
         assert isinstance(made, Derivative)
         return made

@@ -7,6 +7,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -16,8 +17,20 @@ _LIBRARIES = {"phalanx", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _LONG = 80  # characters of a line that is shown
 
 
+# The refusals of the function that runs.
+RAISED: ContextVar[list[RefusalError] | None] = ContextVar("RAISED", default=None)
+
+
 class RefusalError(PhalanxError):
-    """Raised where a user's function cannot be recorded; its message begins with the user's file and line."""
+    """Raised where a user's function cannot be recorded; its message begins with the user's file and line.
+
+    `RAISED` notes it, so that a function which catches it is refused all the same.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        if (raised := RAISED.get()) is not None:
+            raised.append(self)
 
 
 def is_users(frame: FrameType) -> bool:

@@ -28,7 +28,7 @@ class Structure:
         if isinstance(value, Mapping):
             keys = tuple(value)
             if bad := [key for key in keys if not isinstance(key, str)]:
-                raise PhalanxError(f"{where}: it has the key {shown(bad[0])}, expected strings as keys.")
+                raise PhalanxError(f"{where} has the key {shown(bad[0])}, expected strings as keys.")
             children = tuple(cls.of(value[key], where) for key in keys)
             return cls(keys, keys, children, lambda made: dict(zip(keys, made, strict=True)))
         if isinstance(value, (tuple, list)) and not _is_array(value):

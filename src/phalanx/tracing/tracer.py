@@ -79,12 +79,15 @@ def _like(size: Any) -> str:
 
 
 def _results(found: Any, where: str, function: Any) -> tuple[Structure, dict[str, np.ndarray]]:
-    structure = Structure.of(found, where)
-    leaves = structure.leaves(found, where)
+    at = defined_at(function)
+    structure = Structure.of(found, f"{where}{at}: its result")
+    leaves = structure.leaves(found, where, partly=True)  # None is refused with its name below
+    if any(isinstance(leaf, TracedRobot) for leaf in leaves):
+        raise PhalanxError(f"{where} returns the robot{at}, expected arrays.")
     names = unique(structure.paths())
     if not leaves:
-        raise PhalanxError(f"{where} returns {shown(found)}, expected arrays{defined_at(function)}.")
-    label = f"{where}{defined_at(function)}: its result"
+        raise PhalanxError(f"{where} returns {shown(found)}, expected arrays{at}.")
+    label = f"{where}{at}: its result"
     results = {
         name: scalars_of(leaf, None, label if structure.is_array else f'{label} "{name}"')
         for name, leaf in zip(names, leaves, strict=True)

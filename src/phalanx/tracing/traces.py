@@ -102,9 +102,9 @@ class Trace:
             moving=frozenset(),
         )
 
-    def hvp(self, of: Sequence[str], wrt: Sequence[str]) -> Trace:
-        """The derivative of the vjp along tangents of the same inputs."""
-        weights, rates = self._cotangents(of), self._tangents(wrt)
+    def hvp(self, of: Sequence[str], wrt: Sequence[str], along: Sequence[str] | None = None) -> Trace:
+        """The derivative of the vjp along tangents of some inputs, by default of the same."""
+        weights, rates = self._cotangents(of), self._tangents(wrt if along is None else along)
         slopes = self._against(dict(zip(of, weights.values(), strict=True)), wrt)
         return replace(
             self,

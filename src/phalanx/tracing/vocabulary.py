@@ -68,6 +68,31 @@ def _mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return multiply(total, np.size(total) / np.size(objects(x)))
 
 
+def _var(x: Any, axis: Any = None, *, ddof: float = 0.0, keepdims: bool = False) -> Any:
+    x = objects(x)
+    away = subtract(x, _mean(x, axis, keepdims=True))
+    total = _sum(multiply(away, away), axis, keepdims)
+    return multiply(total, 1.0 / (np.size(x) / np.size(total) - ddof))
+
+
+def _std(x: Any, axis: Any = None, *, ddof: float = 0.0, keepdims: bool = False) -> Any:
+    return sqrt(_var(x, axis, ddof=ddof, keepdims=keepdims))
+
+
+def _block(rows: Any) -> Any:
+    """Blocks joined along the last axis, rows of them along the one before."""
+    rows = rows if isinstance(rows, list) else [rows]
+    if any(isinstance(x, list) for row in rows if isinstance(row, list) for x in row):
+        refuse(
+            "joins blocks of blocks of blocks", "expected rows of blocks, as in np.block([[A, B], [C, D]])"
+        )
+    if not any(isinstance(row, list) for row in rows):
+        return np.concatenate([np.atleast_1d(objects(x)) for x in rows], axis=-1)
+    return np.concatenate(
+        [np.concatenate([np.atleast_2d(objects(x)) for x in row], axis=-1) for row in rows], axis=-2
+    )
+
+
 def _min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return reduced(minimum, x, axis, keepdims)
 
@@ -319,6 +344,11 @@ OWN: dict[Rule, Rule] = {
     np.sum: _sum,
     np.prod: _prod,
     np.mean: _mean,
+    np.var: _var,
+    np.std: _std,
+    np.block: _block,
+    np.matrix_transpose: lambda x: np.swapaxes(objects(x), -1, -2),
+    np.linalg.multi_dot: lambda arrays: reduce(np.dot, map(objects, arrays)),
     np.min: _min,
     np.max: _max,
     np.amin: _min,
