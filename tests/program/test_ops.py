@@ -30,6 +30,15 @@ def test_a_row_has_steps_unless_sine_and_cosine_are_taken_together(op: Any) -> N
     assert 0 <= op.reached_by <= 3
 
 
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_operands_that_reach_the_result_make_it_nan_or_infinite(op: Any) -> None:
+    others = np.stack(np.meshgrid(*[SPECIAL] * op.arity), axis=-1).reshape(-1, op.arity)
+    with np.errstate(all="ignore"):
+        for k in range(min(op.reached_by, op.arity)):
+            reached = others[~np.isfinite(others[:, k])]
+            assert not np.isfinite(op.numpy(*reached.T)).any()
+
+
 @pytest.mark.parametrize("op", RECORDED, ids=lambda op: op.name)
 def test_recording_makes_the_operation_and_folds_constants_to_its_meaning(op: Any) -> None:
     graph = Graph()

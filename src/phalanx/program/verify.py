@@ -441,7 +441,7 @@ class _Verifier:
             parts = parts[1:]
         if x.op in ("select", "lanes"):
             return min(p[0] for p in parts), max(p[1] for p in parts)
-        return _INTERVALS[x.op](*parts) if x.op in _INTERVALS else (0, 1)
+        return _INTERVALS[x.op](*parts)
 
     def _all_points(
         self, path: tuple[Any, ...], wanted: set[InductionVariable]
@@ -625,6 +625,7 @@ _INTERVALS: dict[str, Callable[..., Interval]] = {
     "mul": _product,
     "shl": lambda a, b: _product(a, (2 ** b[0], 2 ** b[1])),
     "div": _quotient,
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "and"), lambda a, b: (0, 1)),
 }
 
 
