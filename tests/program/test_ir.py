@@ -7,7 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from phalanx.languages.codegen import _OPERATORS
 from phalanx.program.ir import (
+    INT_OPS,
     InductionVariable,
     IntExpr,
     Table,
@@ -27,6 +29,16 @@ from phalanx.program.ir import (
     times,
 )
 from phalanx.program.text import parse
+from phalanx.program.verify import _INTERVALS
+
+
+def test_every_operation_on_integers_has_a_rule_in_each_table() -> None:
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    from phalanx.backends.native.emit.writer import ARITHMETIC, COMPARED
+
+    apart_from = {"entry", "select", "lanes"}  # of which visitors know more than an operator
+    for table in (_INTERVALS, _OPERATORS, {*ARITHMETIC, *COMPARED, "and"}):
+        assert {*table} == {*INT_OPS} - apart_from
 
 
 def test_sums_have_one_constant_and_constants_fold() -> None:

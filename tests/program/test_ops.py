@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from phalanx.program.builder import straight
-from phalanx.program.graph import Graph
+from phalanx.program.graph import Graph, substituted
 from phalanx.program.interpret import program_on_arrays
 from phalanx.program.ir import Scalar
 from phalanx.program.ops import CONSTANT, COS, OPS, SIN
@@ -30,6 +30,15 @@ def test_a_row_has_steps_unless_sine_and_cosine_are_taken_together(op: Any) -> N
     assert 0 <= op.reached_by <= 3
 
 
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_operands_that_reach_the_result_make_it_nan_or_infinite(op: Any) -> None:
+    others = np.stack(np.meshgrid(*[SPECIAL] * op.arity), axis=-1).reshape(-1, op.arity)
+    with np.errstate(all="ignore"):
+        for k in range(min(op.reached_by, op.arity)):
+            reached = others[~np.isfinite(others[:, k])]
+            assert not np.isfinite(op.numpy(*reached.T)).any()
+
+
 @pytest.mark.parametrize("op", RECORDED, ids=lambda op: op.name)
 def test_recording_makes_the_operation_and_folds_constants_to_its_meaning(op: Any) -> None:
     graph = Graph()
@@ -38,6 +47,27 @@ def test_recording_makes_the_operation_and_folds_constants_to_its_meaning(op: An
     assert made.op == op.name
     args = np.array([0.75, 0.5, 0.25])[: op.arity]
     np.testing.assert_allclose(op.record(graph, *args.tolist()), op.numpy(*args), rtol=1e-15)
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_operands_that_are_replaced_fold_as_they_do_while_recording(op: Any) -> None:
+    graph = Graph()
+    given = [graph.input("x", k) for k in range(op.arity)]
+    others = [-graph.input("y", k) for k in range(op.arity)]  # the minus sign moves out of odd functions
+    node = graph.operation(op.name, *given)
+    wanted = graph.operation(op.name, *others) if op.is_lowered else op.record(graph, *others)
+    (found,) = substituted([node], {x.number: y for x, y in zip(given, others, strict=True)})
+    assert found is wanted
+    numbers = np.array([0.75, 0.5, 0.25])[: op.arity]
+    (found,) = substituted([node], {x.number: a for x, a in zip(given, numbers.tolist(), strict=True)})
+    np.testing.assert_allclose(found, op.numpy(*numbers), rtol=1e-15)
+
+
+def test_a_denominator_that_becomes_a_number_divides() -> None:
+    graph = Graph()
+    x, y = graph.input("x", 0), graph.input("x", 1)
+    (found,) = substituted([x / y], {y.number: 0.05})
+    assert (found.op, found.args) == ("div", (x, 0.05))
 
 
 @pytest.mark.parametrize("op", RECORDED, ids=lambda op: op.name)

@@ -164,6 +164,17 @@ def _integers() -> Iterator[Case]:
         return lambda b: b.load(b.inputs["q"], IntExpr("entry", (values, index)))
 
     yield "beyond a table", table(4, TABLE), r"index 4 of table parent is outside of 0 … 3"
+
+    def divided(b: Builder) -> None:
+        with b.loop(3) as loop:
+            b.load(b.inputs["q"], IntExpr("div", (4, loop.index)))
+
+    def negative(b: Builder) -> None:
+        with b.loop(3) as loop:
+            b.load(b.inputs["q"], IntExpr("div", (plus(loop.index, -1), 2)))
+
+    yield "a division by zero", divided, r"statement 2, .*the index divides by 0, expected at least 1"
+    yield "a quotient of a negative number", negative, "the index divides -1, expected at least 0"
     yield "a real table of integers", table(0, AXES), "comes from table axis of real numbers"
     yield (
         "a table that is none",
@@ -268,6 +279,18 @@ def _loops() -> Iterator[Case]:
 
     yield "successors of none", never, "the first index is negative"
 
+    def ring(b: Builder) -> None:
+        with b.walk(0, lambda i: b.entry("ring", np.array([1, 2, 0]), i)):
+            pass
+
+    yield "successors in a ring", ring, r"statement 1, .*its successors never end"
+
+    def astray(b: Builder) -> None:
+        with b.walk(0, lambda i: b.entry("next", np.array([1, 5]), i)):
+            pass
+
+    yield "successors beyond their table", astray, "an index of a table is outside of the table"
+
     def until(b: Builder) -> None:
         with b.until(limit=0) as loop:
             loop.stop(1.0)
@@ -321,6 +344,18 @@ def _parallel() -> Iterator[Case]:
             b.store(b.buffers["memory"], i, b.load(b.buffers["memory"], plus(i, 1)))
 
     yield "a load of what a neighbour stores", neighbour, r"load what another stores at memory\[1\]"
+
+    def second(b: Builder) -> None:
+        with b.loop(2) as outer, b.parallel(4) as i:
+            b.store(b.buffers["memory"], IntExpr("mul", (i, IntExpr("sub", (1, outer.index)))), 1.0)
+
+    yield "parallel stores that meet in the second run", second, r"iterations 0 and \d store to memory\[0\]"
+
+    def shifted(b: Builder) -> None:
+        with b.loop(2) as outer, b.parallel(4) as i:
+            b.store(b.buffers["memory"], i, b.load(b.buffers["memory"], plus(i, outer.index)))
+
+    yield "a load of a neighbour in the second run", shifted, r"load what another stores at memory\[1\]"
 
     def nested(b: Builder) -> None:
         with b.parallel(2) as i:

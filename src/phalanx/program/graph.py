@@ -326,29 +326,12 @@ def substituted(outputs: Iterable[Any], values: Mapping[int, Any]) -> list[Any]:
             continue
         args = [made.get(a.number, a) if isinstance(a, Scalar) else a for a in node.args]
         folds = not any(isinstance(a, Scalar) for a in args)
-        simplify = None if folds else _SIMPLIFIED.get(node.op)
-        made[node.number] = simplify(node.graph, *args) if simplify else node.graph.operation(node.op, *args)
+        if folds or OPS[node.op].is_lowered:
+            made[node.number] = node.graph.operation(node.op, *args)
+        else:
+            record = Graph.quotient if node.op is DIV else OPS[node.op].record
+            made[node.number] = record(node.graph, *args)
     return [made.get(x.number, x) if isinstance(x, Scalar) else x for x in outputs]
-
-
-_SIMPLIFIED: dict[str, Callable[..., Any]] = {
-    ADD: Graph.add,
-    SUB: Graph.sub,
-    MUL: Graph.mul,
-    DIV: Graph.quotient,
-    NEG: Graph.neg,
-    SIN: Graph.sin,
-    COS: Graph.cos,
-    TANH: Graph.tanh,
-    ABS: Graph.abs,
-    MIN: Graph.minimum,
-    MAX: Graph.maximum,
-    LESS: Graph.less,
-    SELECT: Graph.choose,
-    FLOOR: Graph.floor,
-    ARCTAN2: Graph.arctan2,
-    RESCALE: Graph.rescale,
-}
 
 
 # ------------------------------------------------------------------- counts without simplification

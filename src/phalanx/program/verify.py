@@ -213,6 +213,7 @@ class _Verifier:
                 _require(self._interval(s.first)[1] >= 0, "the first index is negative: the loop never runs")
                 self.around = around.inside(s)
                 self._integer(s.successor, "the successor")
+                self._all_points(self.around.path, {s.counter})  # which end
             self._loop_body(s, around.inside(s))
         self._define(*s.carried)
 
@@ -363,6 +364,9 @@ class _Verifier:
             _require(len(args) == wanted, f"{what}: {x.op} has {len(args)} operands, expected {wanted}")
         for a in args:
             self._integer(a, what)
+        if x.op == "div":  # languages differ in quotients of negative numbers
+            self._within(args[0], np.inf, self.around, f"{what} divides {{}}, expected at least 0", 0)
+            self._within(args[1], np.inf, self.around, f"{what} divides by {{}}, expected at least 1", 1)
 
     # ------------------------------------------------------------- addresses
 
@@ -383,14 +387,14 @@ class _Verifier:
             return
         self._within(index, size, around, f"index {{}} of {buffer.name} is outside of 0 … {size - 1}")
 
-    def _within(self, index: Any, size: int, around: _Around, message: str, least: int = 0) -> None:
+    def _within(self, index: Any, size: float, around: _Around, message: str, least: int = 0) -> None:
         low, high = self._interval(index)
         if least <= low and high < size:
             return
-        points = self._all_points(around.path, counters_of(index))
-        if points is None:
-            return
         try:
+            points = self._all_points(around.path, counters_of(index))
+            if points is None:
+                return
             found = np.atleast_1d(np.asarray(evaluate(index, points, {})))
         except IndexError:
             raise _FaultError("an index of a table is outside of the table") from None
@@ -437,7 +441,7 @@ class _Verifier:
             parts = parts[1:]
         if x.op in ("select", "lanes"):
             return min(p[0] for p in parts), max(p[1] for p in parts)
-        return _INTERVALS[x.op](*parts) if x.op in _INTERVALS else (0, 1)
+        return _INTERVALS[x.op](*parts)
 
     def _all_points(
         self, path: tuple[Any, ...], wanted: set[InductionVariable]
@@ -465,29 +469,43 @@ class _Verifier:
     # ------------------------------------------------------------- parallel iterations
 
     def _independent(self, s: ParallelFor, around: _Around) -> None:
-        """Check that no iteration stores to an address that another one loads or stores."""
+        """Check that, in any run of the loop, no iteration stores to where another one loads or stores."""
         last, inside, paths = self.number, list(statements(s.body)), _paths(s)
         numbered = list(enumerate(inside, last - len(inside) + 1))
         reached: list[tuple[int, Any]] = [(k, x) for k, x in numbered if isinstance(x, Store)]
-        owners = {x.buffer: np.full(x.buffer.size * self._numbers(x), _NO_ITERATION) for _, x in reached}
-        reached += [(k, x) for k, x in numbered if isinstance(x, Load) and x.buffer in owners]
+        buffers = list(dict.fromkeys(x.buffer for _, x in reached))
+        reached += [(k, x) for k, x in numbered if isinstance(x, Load) and x.buffer in buffers]
+        path_of = {id(x): (*around.path, *paths[id(x)]) for _, x in reached}
+        outside = [a.counter for a in around.path[:-1] if hasattr(a, "counter")]
+        runs: set[InductionVariable] = set()  # counters around the loop that some address depends on
         for self.number, x in reached:
-            path = (*around.path, *paths[id(x)])
-            found = self._reached(x, s, path, around)
-            if found is None:
-                same = isinstance(x, Store) and s.counter not in counters_of(x.index)
-                _require(not same, f"every iteration stores to the same address of {x.buffer.name}")
-                continue
-            where, which = found
-            owner, verb = (
-                owners[x.buffer],
-                "store to" if isinstance(x, Store) else "load what another stores at",
-            )
-            self._own(owner[where], where, which, f"{verb} {x.buffer.name}")
-            if isinstance(x, Store):
-                owner[where] = which
-                self._own(owner[where], where, which, f"{verb} {x.buffer.name}")
+            points = self._all_points(path_of[id(x)], counters_of(x.index) | {s.counter})
+            same = points is None and isinstance(x, Store) and s.counter not in counters_of(x.index)
+            _require(not same, f"every iteration stores to the same address of {x.buffer.name}")
+            runs |= {c for c in points or () if c in outside}
+        known = []
+        for k, x in reached:
+            points = self._all_points(path_of[id(x)], counters_of(x.index) | {s.counter} | runs)
+            if points is not None:
+                where = self._addresses(x, points, path_of[id(x)], around)
+                which, *run = (np.broadcast_to(points[c], where.shape).ravel() for c in (s.counter, *runs))
+                memory = np.full(where.size, buffers.index(x.buffer))
+                known.append((k, x, where.ravel(), which, (memory, where.ravel(), *run)))
+        self._owned(known)
         self.number = last
+
+    def _owned(self, reached: list[tuple[int, Any, np.ndarray, np.ndarray, tuple[np.ndarray, ...]]]) -> None:
+        """Raise if two iterations of a run reach a cell of memory, which a tuple of integers names."""
+        cells = _numbered([np.concatenate(rows) for rows in zip(*(r[-1] for r in reached), strict=True)])
+        owner, start = np.full(cells.size, _NO_ITERATION), 0
+        for self.number, x, where, which, _ in reached:
+            cell = cells[start : start + where.size]
+            start += where.size
+            what = f"{'store to' if isinstance(x, Store) else 'load what another stores at'} {x.buffer.name}"
+            self._own(owner[cell], where, which, what)
+            if isinstance(x, Store):
+                owner[cell] = which
+                self._own(owner[cell], where, which, what)
 
     def _own(self, owner: np.ndarray, where: np.ndarray, which: np.ndarray, what: str) -> None:
         for k in np.flatnonzero((owner != _NO_ITERATION) & (owner != which))[:1]:
@@ -495,28 +513,19 @@ class _Verifier:
                 f"iterations {min(owner[k], which[k])} and {max(owner[k], which[k])} {what}[{where[k]}]"
             )
 
-    def _reached(
-        self, x: Load | Store, s: ParallelFor, path: tuple[Any, ...], around: _Around
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """(addresses, iterations) of a load or store in one run of a parallel loop; None if not known."""
-        points = self._all_points(path, counters_of(x.index) | {s.counter})
-        if points is None:
-            return None
-        which = points[s.counter]
+    def _addresses(
+        self, x: Load | Store, points: dict[InductionVariable, Any], path: tuple[Any, ...], around: _Around
+    ) -> np.ndarray:
+        """Addresses of a load or store, (…, iterations)."""
+        count = len(next(iter(points.values())))
         variable, constant = apart(x.index)
         where = np.asarray(evaluate(x.index, points, {}))
         if isinstance(variable, IntExpr) and variable.op == "lanes":
-            each = [np.broadcast_to(evaluate(a, points, {}), which.shape) for a in variable.args]
+            each = [np.broadcast_to(evaluate(a, points, {}), count) for a in variable.args]
             where = np.stack(each) + constant
         elif (width := self._width(path, around)) > 1:
             where = where * min(width, self._numbers(x)) + np.arange(width)[:, None]
-        where = np.broadcast_to(where, (*where.shape[: where.ndim - 1], *which.shape))
-        same = np.ones(which.shape, dtype=bool)
-        for c, at in points.items():
-            if which.size and self._is_outside(c, around):
-                same &= at == at[0]
-        where = where[..., same]
-        return where.ravel(), np.broadcast_to(which[same], where.shape).ravel()
+        return np.broadcast_to(where, (*where.shape[: where.ndim - 1], count))
 
     def _numbers(self, x: Load | Store) -> int:
         """The number of values at an index of a buffer: one for each lane in scratch memory."""
@@ -525,9 +534,6 @@ class _Verifier:
     def _width(self, path: tuple[Any, ...], around: _Around) -> int:
         """The number of contiguous values that a load or store accesses."""
         return next((a.width for a in reversed(path) if isinstance(a, SimdRegion)), around.width)
-
-    def _is_outside(self, counter: InductionVariable, around: _Around) -> bool:
-        return any(getattr(a, "counter", None) is counter for a in around.path[:-1])
 
 
 def _paths(s: ParallelFor) -> dict[int, tuple[Any, ...]]:
@@ -542,6 +548,15 @@ def _paths(s: ParallelFor) -> dict[int, tuple[Any, ...]]:
 
     visit(s.body, ())
     return found
+
+
+def _numbered(rows: list[np.ndarray]) -> np.ndarray:
+    """A number for each column of some rows, the same for equal columns."""
+    made = np.zeros(rows[0].size if rows else 0, dtype=np.int64)
+    for row in rows:
+        values, at = np.unique(row, return_inverse=True)
+        made = np.unique(made * len(values) + at, return_inverse=True)[1]
+    return made
 
 
 def _points(path: tuple[Any, ...]) -> dict[InductionVariable, Any] | None:
@@ -561,10 +576,13 @@ def _points(path: tuple[Any, ...]) -> dict[InductionVariable, Any] | None:
         if isinstance(s, For) and s.successor is not None:
             which, at = np.arange(count), value(s.first)
             found: list[tuple[np.ndarray, np.ndarray]] = []
-            total = 0
+            total, most = 0, -1
             while len(at) and total <= _MANY:
                 found.append((which, at))
-                total += len(at)
+                total += len(at) + _STEPS  # a step takes as long as many iterations at once
+                most = max(most, int(at.max()))
+                # As many visits as there are numbers, and one more: some number came twice.
+                _require(len(found) <= most + 1, "its successors never end")
                 here = {c: x[which] for c, x in counters.items()} | {s.counter: at}
                 after = np.broadcast_to(np.asarray(evaluate(s.successor, here, {})), at.shape)
                 which, at = which[after >= 0], after[after >= 0]
@@ -607,6 +625,7 @@ _INTERVALS: dict[str, Callable[..., Interval]] = {
     "mul": _product,
     "shl": lambda a, b: _product(a, (2 ** b[0], 2 ** b[1])),
     "div": _quotient,
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "and"), lambda a, b: (0, 1)),
 }
 
 
