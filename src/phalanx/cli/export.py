@@ -52,7 +52,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--float32", action="store_true", help="single precision (default: double)")
     parser.add_argument(
-        "--target", metavar="T", help="a processor for .o and .ll, sm_XX for .ptx, xilinx or ecp5 for .v"
+        "--target",
+        metavar="T",
+        help="a processor for .o and .ll, sm_XX for .ptx; generic, xilinx or ecp5 for .v",
     )
     parser.add_argument("--casadi", action="store_true", help="entries for casadi.external (.c)")
     parser.add_argument(
