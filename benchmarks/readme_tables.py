@@ -103,6 +103,13 @@ def label(row: Results) -> str:
     return f"{name} ({row['nv']})" if name else f"chain of {row['nv']} links"
 
 
+def named(robot: str) -> str:
+    """The name of a robot as people write it."""
+    return next(
+        (name for key, name in LABELS.items() if key.partition(" ")[0] == robot.partition(" ")[0]), robot
+    )
+
+
 def readme(found: Results) -> str:
     """The first table of the README."""
     rows = []
@@ -156,7 +163,7 @@ def derivatives(found: Results) -> str:
         ]
         products = " and ".join(f"{r['ns']['vjp'] / r['ns']['function']:.1f}" for r in robot["products"])
         compiling = " and ".join(f"{r['compile']:.1f}" for r in robot["matrices"])
-        rows.append([name, *matrices[:2], products, f"{compiling} s"])
+        rows.append([named(name), *matrices[:2], products, f"{compiling} s"])
     head = ["robot", "of inverse dynamics", "of forward dynamics", "`vjp`, times its function", "compiling"]
     return table(head, rows)
 
@@ -203,7 +210,8 @@ def limits(found: Results) -> str:
     for row in found["limits"]["rows"]:
         rows.setdefault(row["robot"], []).append(f"{row['share']:.2f}")
     return table(
-        ["robot", "inverse dynamics", "forward dynamics", "mass matrix"], [[k, *v] for k, v in rows.items()]
+        ["robot", "inverse dynamics", "forward dynamics", "mass matrix"],
+        [[named(k), *v] for k, v in rows.items()],
     )
 
 
