@@ -103,8 +103,8 @@ def _step(line: str) -> tuple[str, ...] | None:
     if found := re.fullmatch(r"br i1 (\S+), label %(\w+), label %(\w+)(, !prof !0)?", line):
         condition, first, second, rare = found.groups()
         return ("go", second) if rare else ("branch", condition, first, second)
-    if found := re.fullmatch(r"call void @(block_\d+)\(ptr %scratch(?:, ptr %p\d+)+\)", line):
-        return "call", found.group(1), "0"
+    if found := re.fullmatch(r"call void @(block_\w+)\((.*)\)", line):
+        return "call", found.group(1), *re.findall(r"i64 ([^\s,]+)", found.group(2))
     assert not re.match(r"br |switch |call void @(?!llvm\.|sincos_large)", line), line
     return ("return",) if line == "ret void" else None
 
@@ -141,7 +141,7 @@ class _Walk:
                 elif kind == "branch":
                     following = rest[1] if value(rest[0]) else rest[2]
                 elif kind == "call":
-                    self.call(rest[0], [value(rest[1])])
+                    self.call(rest[0], [value(x) for x in rest[1:]])
                 elif kind == "icmp":
                     values[rest[0]] = int(COMPARED[rest[1]](value(rest[2]), value(rest[3])))
                 elif kind == "select":

@@ -61,11 +61,7 @@ def runs(program: Program, trips: Trips = lambda s: None) -> list[BlockCount]:
     A loop that ends on data counts with its limit, unless `trips` gives another number of iterations.
     """
     counter = BlockCounter(program, trips)
-    parts = (
-        [program.body] if program.lanes == 1 else [s.body for s in program.body if isinstance(s, SimdRegion)]
-    )
-    for body in parts:
-        counter.visit(body, Points({}, np.ones(1, dtype=np.int64)))
+    counter.visit(program.body, Points({}, np.ones(1, dtype=np.int64)))
     return [BlockCount(*counter.blocks[k], times, rounds) for k, (times, rounds) in counter.found.items()]
 
 
@@ -141,13 +137,17 @@ class BlockCounter:
 
     def __init__(self, program: Program, trips: Trips) -> None:
         self.n, self.trips = program.bodies, trips
+        self.counts = (
+            program.lanes == 1
+        )  # else only what is inside of SIMD regions, in groups of segments too
         self.found: dict[int, tuple[np.ndarray, Any]] = {}
         self.blocks: dict[int, tuple[Any, list[Value], int]] = {}
         self.steered: dict[int, set[InductionVariable]] = {}
 
     def visit(self, body: Any, points: Points) -> None:
         """Visit the statements of a block at several points."""
-        self.record(body, points)
+        if self.counts:
+            self.record(body, points)
         for s in body:
             if isinstance(s, For | ParallelFor):
                 self._loop(s, points)
@@ -156,7 +156,9 @@ class BlockCounter:
             elif isinstance(s, Attributed):
                 self.visit(s.body, points.attributed(s.body_index))
             elif isinstance(s, SimdRegion):
+                outside, self.counts = self.counts, True
                 self.visit(s.body, points)
+                self.counts = outside
             elif isinstance(s, If):
                 holds = points.value(s.condition).astype(bool)
                 if holds.any():
