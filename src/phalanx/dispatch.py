@@ -431,7 +431,7 @@ def serving(call: Call, name: str = "auto") -> Backend:
     """The backend that runs a call for a requested name."""
     if isinstance(name, str) and name in ("auto", "native") and not is_native(call):
         name = "numpy"
-    if is_one_of(name, ("jax",)) and call.algorithm.derivative and not call.robot.nv:
+    if not call.robot.nv and call.algorithm.derivative and is_one_of(name, ("jax",)):
         name = "numpy"  # there is nothing that JAX could differentiate by
     if isinstance(name, str) and name == "auto":
         return next(found for found in map(backend, _PREFERRED) if found.serves(call))

@@ -21,7 +21,6 @@ from ..errors import PhalanxError, nearest
 from ..products import derivative_of
 from ..program.graph import Graph, substituted, symbols
 from ..program.ir import Scalar
-from ..program.lowering import model_of
 from ..program.ops import INPUT, NEG
 from ..program.task import Call
 from ..program.trace import BodyByBody, TooLongError, parameters
@@ -81,7 +80,7 @@ class Equations:
 
     def model(self, call: Call, optional: tuple[str, ...] = ()) -> Any:
         """The robot's model as the equations of a call see it, in numbers and scalars."""
-        plain = model_of(call, optional, regrouped=True)
+        plain = call.model(optional, regrouped=True)
         if id(plain) not in self._models:
             made = parameters(self.graph, plain, "full")
             own: dict[str, Any] = {name: self.own[name] for name in _OF_MODEL if name in self.own}

@@ -26,7 +26,7 @@ import numpy as np
 from ...errors import PhalanxError, nearest, shown
 from ...program.ir import Buffer, Program, SimdRegion, Table
 from ...program.passes.nonfinite import spread
-from ...program.passes.register_pressure import for_registers
+from ...program.passes.order import for_registers
 from ..native.availability import llvm
 from ..native.compile import CodegenOptions, scheduling
 from ..native.emit.codegen import Module, Text
