@@ -402,7 +402,7 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
 
 
 def single(call: Call) -> Call | None:
-    """The call that "auto" makes for one state instead of this one, which is for more; None if alike."""
+    """The call that "auto" makes for one state, where it differs from this one for several; else None."""
     chosen = choose(call.robot, call.algorithm.function, 1)
     return None if chosen is call.algorithm else Call(call.robot, chosen, call.frame, call.options)
 

@@ -10,7 +10,7 @@ from ..robot.constrained import CONSTRAINED, ConstrainedFunctions
 
 
 def with_constraints(kind: type) -> None:
-    """Give a class of functions of a robot those of `CONSTRAINED`."""
+    """Add the functions of `CONSTRAINED` to a class of functions of a robot."""
     for name in CONSTRAINED:
         setattr(kind, name, _method(name))
 

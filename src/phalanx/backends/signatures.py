@@ -175,7 +175,7 @@ class Parameters:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All parameters."""
+        """The names of all parameters."""
         return frozenset((*self.positional, *self.keywords))
 
     @cached_property

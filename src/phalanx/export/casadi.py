@@ -29,7 +29,7 @@ _ORDERS = (0, 1, 2)
 
 @dataclass
 class CasadiDerivatives:
-    """What is exported of the derivatives of one function: routines, and where they differ from zero."""
+    """The exported derivatives of one function: routines, and the positions of entries that are not zero."""
 
     name: str
     jacobian: Routine | None = None
@@ -194,7 +194,7 @@ class _External:
         self.lines.append(f"if (res[{k}]) {loop} res[{k}][j * {rows} + i] = w[{at} + i * {columns} + j];")
 
     def pick(self, k: int, places: Sequence[int]) -> None:
-        """Copy the entries of a result from places in working memory, if it is wanted."""
+        """Copy the entries of a result from working memory, if the caller wants the result."""
         if not places:
             return
         table = f"{self.name}_t{len(self.tables)}"
@@ -280,7 +280,7 @@ def _value(name: str, entry: ExportEntry, routine: Routine) -> _External:
 
 
 def _read_all(w: _External, shapes: Mapping[str, tuple[int, ...]], first: int) -> list[int]:
-    """Read arguments, the first of which has the number `first`; their places."""
+    """The addresses of arguments, numbered from `first`, after code that reads them."""
     places = []
     for k, shape in enumerate(shapes.values()):
         places.append(w.memory(prod(shape)))
@@ -322,7 +322,7 @@ def _jacobian(name: str, entry: ExportEntry, d: CasadiDerivatives) -> _External:
 
 
 def _matrix(w: _External, d: CasadiDerivatives, entry: ExportEntry, given: Sequence[int]) -> Any:
-    """Products along all directions, one after another; where the entries of the matrix are."""
+    """The addresses of a derivative's entries, after code that computes a product along each direction."""
     assert d.jvp is not None
     sizes = [prod(shape) for shape in entry.inputs.values()]
     rows = [prod(shape) for shape in entry.outputs.values()]
@@ -450,7 +450,7 @@ def _blocks_of(mask: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> dict[tupl
 
 
 def _columns(mask: np.ndarray) -> list[int]:
-    """Columns by which all entries of a symmetric matrix are known."""
+    """Few columns that hold one of each pair of symmetric entries, chosen greedily."""
     left = mask.copy()
     columns = []
     while left.any():

@@ -68,7 +68,7 @@ def matrix_size(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def columnwise(shape: tuple[int, ...]) -> np.ndarray:
-    """The places in memory, row by row, of the entries of an array column by column."""
+    """The row-major offsets of an array's entries in column-major order."""
     rows, columns = matrix_size(shape)
     return np.arange(rows * columns).reshape(rows, columns).T.ravel()
 

@@ -240,7 +240,7 @@ def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _
 
 
 def _chain(numbers: DHChain, general: DHChain, customise: str, book: Bookkeeping) -> DHChain:
-    """A symbolic chain without what is absent, and with the zeros that customisation may use."""
+    """A symbolic chain; what a convention leaves out is zero, and so is what customisation knows."""
     zero: dict[str, Any] = {
         name: _nothing(getattr(general, name)) for name in book.absent & {"theta", "w", "s"}
     }

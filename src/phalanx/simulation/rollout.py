@@ -72,7 +72,7 @@ def final(name: str) -> str:
 
 
 def record(name: str) -> str:
-    """The output that holds a record, apart from all else whatever users call it."""
+    """The name of the output that holds a record; no other output has it, whatever users call records."""
     return f"record {name}"
 
 
@@ -216,7 +216,7 @@ class _Row:
 
 
 class _Portions:
-    """Code in two portions: what only `fixed` inputs enter, and what changes from step to step."""
+    """Code in two portions: what depends on `fixed` inputs alone, and what changes from step to step."""
 
     def __init__(self, b: Builder, code: Program, known: Mapping[str, Any], fixed: set[str]) -> None:
         self._code = code
@@ -243,7 +243,7 @@ class _Portions:
 
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
-    """Where the program of a step is built; runtime sizes are 0 here."""
+    """A builder with the inputs and outputs of a rollout's program; sizes known only at run time are 0."""
     inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
@@ -283,7 +283,7 @@ def along(step: Step, after: Next) -> Repeated:
 
 
 def against(step: Step, after: Next) -> Reversed:
-    """The adjoint of a step: from cotangents of the state behind it to those of what it starts from."""
+    """The adjoint of a step: from cotangents of the state after it to those of all its inputs."""
     s, graph = step.settings, step.graph
     lq, lqd = symbols(graph, "lq", (s.nv,)), symbols(graph, "lqd", (s.nv,))
     weights = [*_by_joint(s.robot, "coordinate_slopes", after.q, lq, "v", "q").tolist(), *lqd.tolist()]

@@ -206,7 +206,7 @@ class Simulation:
         """A function without arguments that makes `steps` steps, updating these arrays in place.
 
         For loops in real time: set `controls` (…, k) and `parameters` (…, size) in place, call, read `q` and
-        `qd` in place. Time goes on.
+        `qd` in place. Time continues from call to call.
         """
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
@@ -404,12 +404,12 @@ class Simulation:
 
     @property
     def compile_seconds(self) -> float:
-        """Time that compiling has taken so far, tracing apart."""
+        """Seconds spent on compiling so far, without tracing."""
         return self._engine.seconds
 
     @property
     def cost(self) -> Cost:
-        """Operations of one step, records apart; its critical path is what a lane waits for."""
+        """The operations of one step without its records, and their critical path."""
         return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:

@@ -53,7 +53,7 @@ class Slopes:
         return result.graph.maximum(-slope, 0.0)
 
     def moves(self, results: Iterable[Any], variable: Any) -> bool:
-        """Whether any of some results depends on a variable that functions of the robot have not given."""
+        """Whether one of some results depends on a variable other than through functions of the robot."""
         if not isinstance(variable, Scalar) or variable.number in self._constant:
             return False
         costs = self._costs(variable)

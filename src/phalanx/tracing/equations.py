@@ -301,7 +301,7 @@ def traced_call_of(call: Call, optional: Sequence[str] = ()) -> tuple[Trace, Equ
 
 
 def _numbers(x: Scalar) -> tuple[int, ...]:
-    """The number of a result, and of what it is the negative of: sums use that with the opposite sign."""
+    """The node numbers of a result: its own and, of a negative, its operand's, which sums subtract."""
     return (x.number, x.args[0].number) if x.op is NEG and x.args[0].op is not INPUT else (x.number,)
 
 

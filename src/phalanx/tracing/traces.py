@@ -230,7 +230,7 @@ def buffer_name(name: str) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Names of which none is there twice: numbers make the others differ."""
+    """The names, with numbers appended where one repeats, so that all differ."""
     made: list[str] = []
     for name in names:
         other, k = name, 1

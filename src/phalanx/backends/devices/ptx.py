@@ -258,7 +258,7 @@ class _Kernel:
                 self.lines += [f"br label %stored{x}", f"stored{x}:"]
 
     def _block(self, k: int) -> None:
-        """Compute the address of this block's rows of a buffer, and their length in numbers."""
+        """Write code for the address of this block's rows of a buffer, and for their length in numbers."""
         n = self.layout.sizes[k]
         self._put(f"%begin{k} = mul i64 %first, {n}")
         self._at(f"%block{k}", GLOBAL, f"%a{k}", f"%begin{k}")

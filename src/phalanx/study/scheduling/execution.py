@@ -238,7 +238,7 @@ class _Planner:
         return "the inputs" if task == _INPUTS else f"task {task} ({self.schedule.graph.tasks[task].name})"
 
     def finished(self, lanes: int) -> ExecutionPlan:
-        """The plan, with numbers and offsets for all messages that carry something."""
+        """The plan, with a number and an offset for each message that is not empty."""
         messages = [m for m in self.incoming.values() if m.content]
         align, words = max(1, _LINE // lanes), 0
         sent: dict[tuple[int, int], list[MailboxMessage]] = {}

@@ -164,7 +164,7 @@ class _Worker:
 
 
 class _MachineRun:
-    """All processors until the last one ends.
+    """A run of all processors until the last one ends.
 
     Both sides of a message wait for each other; if channels are buffered, only who receives it waits.
     """
