@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError
-from ..robot.configurations import joint_by_joint
+from ..robot.configurations import tangent_map
 from ..robot.dh.chain import DHChain
 from ..robot.frames import AnyFrame, Placement, uniform_count
 from ..robot.model import Model
@@ -187,22 +187,18 @@ def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.n
         made = []
         for name in f.inputs:
             slope = _objects([slopes.get(x.number, 0.0) for x in symbols[name].tolist()])
-            made.append(_joint_by_joint(task, symbols["q"], slope, "v") if name == "q" else slope)
+            if name == "q":
+                slope = tangent_map(task.coordinates, "along_rates", symbols["q"], slope)
+            made.append(slope)
     if mode == "vjp":
         return made
     seeds: dict[int, Any] = {}
     for name in f.inputs:
         rate = symbols[f"d{name}"]
-        rate = _joint_by_joint(task, symbols["q"], rate, "q") if name == "q" else rate
+        if name == "q":
+            rate = tangent_map(task.coordinates, "coordinate_rates", symbols["q"], rate)
         seeds |= {x.number: r for x, r in zip(symbols[name].tolist(), rate.tolist(), strict=True)}
     return [_objects(tangents(each.ravel().tolist(), seeds)).reshape(each.shape) for each in made]
-
-
-def _joint_by_joint(task: TraceTask, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
-    """Derivatives along coordinates as those along rates (to "v"), or rates as coordinate rates (to "q")."""
-    made = np.zeros(sum(getattr(c, to).stop - getattr(c, to).start for c in task.coordinates), dtype=object)
-    method, of = ("along_rates", "q") if to == "v" else ("coordinate_rates", "v")
-    return joint_by_joint(task.coordinates, method, made, to, (q, "q"), (values, of))
 
 
 def _objects(values: list[Any]) -> np.ndarray:

@@ -115,7 +115,7 @@ class Simulation:
         threads: int | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> Run:
-        """So many steps from each of a batch of states, recorded after every `every`-th of them.
+        """The records of `steps` steps from each of a batch of states, one after every `every` steps.
 
         - `q` (…, nq), `qd` (…, nv): the states at the beginning.
         - `controls` (k,) constant, or (…, T, k) where T divides `steps`, each held over steps / T of them.

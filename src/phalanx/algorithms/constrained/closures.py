@@ -75,7 +75,7 @@ class Seen:
 
     @cached_property
     def joints(self) -> tuple[Transform, Any, Any]:
-        """(X, S, cJ)"""
+        """(X, S, cJ) of all bodies, as `joint_kinematics` returns them."""
         return joint_kinematics(self.model, self.q)
 
     @cached_property

@@ -129,7 +129,7 @@ def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:
 
 
 def _operations(line: Compute, diagonal: bool) -> Count:
-    """What a line takes in the paper's semi-customised form: z0, the zero of A and diagonal inertias used."""
+    """The operations of a line, semi-customised as in the paper: by z0, the zero of A, diagonal inertias."""
     if line.equation in _FREE:
         return Count()
     graph = Graph()

@@ -66,7 +66,7 @@ def counters_used(body: tuple[Any, ...]) -> set[InductionVariable]:
 
 
 class Prefetch(NamedTuple):
-    """Numbers of scratch memory that other cores have touched: buffer, index, whether it is stored."""
+    """Numbers of scratch memory to prefetch: buffer, index, whether a store follows."""
 
     places: tuple[tuple[Buffer, Index, bool], ...]
 
