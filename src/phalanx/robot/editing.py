@@ -427,7 +427,7 @@ def _entries(joint: Joint, kind: type[JointType], label: str, where: str) -> tup
 
 
 def _require_nothing_at(base: Joint, where: str) -> None:
-    """Raise where the free joint of a base has more than coordinates: these belong to its link."""
+    """Raise if the floating joint of the old base has limits, damping or the like: they are of its link."""
     for label in d.PER_COORDINATE:
         values = getattr(base, label)
         if label != "spring_reference" and any(x != 0.0 and not np.isinf(x) for x in values):

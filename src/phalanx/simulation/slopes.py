@@ -161,7 +161,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 
 def yielding(load: FrameLoad, q: Any, qd: Any, robot: Any, h: float) -> FrameLoad:
-    """A load by a wrench with its diagonal slopes: resistances of the frame, or itself if it has none."""
+    """The load with the diagonals of its wrench's damping and stiffness; unchanged if they are zero."""
     frame = load.frame
     if robot.frames[frame].link < 0:  # of the world
         return load

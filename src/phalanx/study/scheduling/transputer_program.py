@@ -237,7 +237,7 @@ class _MachineRun:
         return any_done
 
     def _carry(self, a: str, b: str, content: str, i: int) -> None:
-        """A message for which both sides wait."""
+        """Carry a message for which both sides wait; they go on when it has left and arrived."""
         key = (a, b, content, i)
         start = max(self.workers[x].waits_for.pop(key) for x in (a, b))  # type: ignore[union-attr]
         hops = self._message(key, start)
