@@ -64,7 +64,7 @@ class TraceTask:
         return self.algorithm.served
 
     @property
-    def text(self) -> Function:
+    def primal(self) -> Function:
         """The function that the algorithm itself computes; `function` may be a derivative of it."""
         return FUNCTIONS[self.algorithm.function]
 

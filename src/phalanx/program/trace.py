@@ -147,7 +147,7 @@ def trace(
             optional = {name: symbols[name] for name in task.optional}
             known, more = algorithm.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, outside of the algorithm
-            base = task.text.inputs
+            base = task.primal.inputs
             result = algorithm.with_rotors(known, [symbols[name] for name in base], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
@@ -163,7 +163,7 @@ def trace(
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
         outputs = {f.symbol: result.shape}
-    each = (result,) if len(task.text.outputs) == 1 else result
+    each = (result,) if len(task.primal.outputs) == 1 else result
     if task.algorithm.derivative:
         each = derivatives(task, symbols, np.asarray(result, dtype=object))
     order.require_few()
@@ -179,7 +179,7 @@ def trace(
 
 def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
     """The results of a task for a derivative, from the scalars that its algorithm computes."""
-    f, mode = task.text, task.algorithm.derivative
+    f, mode = task.primal, task.algorithm.derivative
     flat = result.ravel().tolist()
     made = [result]
     if mode != "jvp":
