@@ -26,9 +26,9 @@ from ...robot.robot import Robot
 from ...typing import ArrayLike
 from ..array_functions import ArrayFunctions
 from ..base import common_batch, require_shape
-from ..constraint_methods import with_constraints
+from ..framework_methods import attach
 from ..numpy import model_in
-from ..signatures import JAX, Parameters, declare
+from ..signatures import JAX
 from .arrays import EXACT, array
 from .doubling import JaxDoubling, NotDoubledError
 from .levels import JaxLevels
@@ -174,19 +174,7 @@ class JaxFunctions(ArrayFunctions[ArrayLike, jax.Array]):
         )
 
 
-def _method(parameters: Parameters) -> Any:
-    """The method of `JaxFunctions` for a registered function."""
-    name = parameters.function.name
-
-    def method(self: JaxFunctions, *given: Any, **options: Any) -> Any:
-        inputs, how = parameters.arguments(given, options)
-        return self.evaluate(name, inputs, **how)
-
-    return method
-
-
-declare(JaxFunctions, JAX, FUNCTIONS.values(), _method)
-with_constraints(JaxFunctions)
+attach(JaxFunctions, JAX)
 
 
 def fastest_in_depth(robot: Robot, function: str) -> str:
