@@ -163,7 +163,7 @@ chosen = _each(_chosen)
 
 
 def floor_divide(a: Any, b: Any) -> Any:
-    """The largest integer that is at most a / b: that of the rounded quotient may be one more."""
+    """The largest integer at most a / b, corrected where the floor of the rounded quotient is one more."""
     quotient = floor(divide(a, b))
     return subtract(quotient, _is_beyond(a, b, quotient))
 
