@@ -28,7 +28,7 @@ def bound(
     robot: Robot,
     threads: int = 1,
 ) -> Bound:
-    """A function of no arguments that recomputes the arrays `outs` from the arrays `inputs`, both by name, in place.
+    """A function of no arguments that recomputes the arrays `outs` from `inputs`, both by name, in place.
 
     So many `threads` share a batch, or one state if the code has groups.
     """
