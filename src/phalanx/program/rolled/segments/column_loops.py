@@ -139,7 +139,9 @@ class ColumnLoopsSideBySide:
         """Complete the block on the diagonal: entries above it are mirror images."""
         b, lanes = self.b, self.b.lanes
         if not self.square:
-            b.copy(self.mirror, IntExpr("lanes", tuple(range(0, lanes * lanes, lanes))), self.tile, first, lanes)
+            b.copy(
+                self.mirror, IntExpr("lanes", tuple(range(0, lanes * lanes, lanes))), self.tile, first, lanes
+            )
         with b.loop(lanes) as rows:
             row = plus(first, rows.index)
             value = b.load(self.tile, row)
