@@ -50,7 +50,7 @@ def layout(
 
 
 def program(laid: StageLayout, *stages: Stage, lanes: int = 2, items: int = 0, alone: int = 0) -> Program:
-    """The program of some stages; for a work-group of so many `items`, or one state in so many lanes, if any."""
+    """The program of some stages; for a work-group of `items`, or one state in `alone` lanes, if any."""
     rolled = RolledProgram(laid, list(stages))
     if alone:
         made = rolled.alone(alone)

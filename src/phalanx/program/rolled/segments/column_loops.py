@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The matrix of one state of a chain whose columns are loops over rows: as many columns as there are lanes.
 
-The lanes of a register have neighbouring columns, whose loops run in lockstep over the same rows. Entries above
-the diagonal are computed and discarded: they belong to the columns before.
+The lanes of a register have neighbouring columns, whose loops run in lockstep over the same rows. Entries
+above the diagonal are computed and discarded: they belong to the columns before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def columns_in_lanes(layout: StageLayout, stage: Stage) -> Columns | None:
 class ColumnLoopsSideBySide:
     """Groups of columns, as many as there are lanes.
 
-    The last group ends with the last column. Where columns do not fill all groups, the first one overlaps the second.
+    The last group ends with the last column. Where columns do not fill all groups, the first two overlap.
     """
 
     def __init__(self, b: BodyBuilder, entries: Columns) -> None:

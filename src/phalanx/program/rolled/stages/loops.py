@@ -117,7 +117,7 @@ class _Handed:
 
 
 class _HandedInLanes(_Handed):
-    """Values passed from body to body, from the one with which a lane begins: its root replaces what arrives."""
+    """Values passed from body to body; the one with which a lane begins receives the root."""
 
     def __init__(self, loop: BodyLoop, read: Read, b: Builder, begins: Callable[[Index], Real]) -> None:
         super().__init__(loop, read)
