@@ -148,14 +148,14 @@ def _on_threads(
             continue
         if run := shared_state(call, threads):
             jobs[label(call)] = run
-        elif (other := _in_more_segments(call, threads)) and (run := shared_state(other, threads)):
+        elif (other := in_more_segments(call, threads)) and (run := shared_state(other, threads)):
             jobs[label(other)], more[label(other)] = run, other
     times = wall_times(jobs) if jobs else {}
     known = [(call, min(seconds, times.get(label(call), seconds))) for call, seconds in found]
     return [*known, *((other, times[name]) for name, other in more.items())], times
 
 
-def _in_more_segments(call: Call, threads: int) -> Call | None:
+def in_more_segments(call: Call, threads: int) -> Call | None:
     """The call in more segments, if its default has fewer than threads could share."""
     robot, algorithm = call.robot, call.algorithm
     lanes = 8  # of the widest registers, as in the default number of segments
