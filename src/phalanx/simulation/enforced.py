@@ -332,12 +332,9 @@ class Enforcement:
 
     def _implicitly(self, problem: Problem, b: np.ndarray, p: np.ndarray) -> np.ndarray:
         """The solution p as a function of the problem, exact to first order."""
-        law, m = Law(self.graph, problem), len(p)
+        law = Law(self.graph, problem, 0.0)
         F, K = law.equations(p, b + problem.G @ p)  # noqa: N806
-        inverse = self.step.solved(
-            "inverse", K.ravel().tolist(), [], 0,
-            lambda graph, state, read: (inverted(state.reshape(m, m)).ravel().tolist(), None),
-        ).reshape(m, m)  # fmt: skip
+        inverse = self._inverse("slopes of contacts", K)
         return p - inverse @ F
 
     # ------------------------------------------------------------------- loops
@@ -371,13 +368,18 @@ class Enforcement:
         K = np.empty((count, count), dtype=object)  # noqa: N806
         for j, own in enumerate(x.tolist()):
             K[:, j] = tangents(error.tolist(), {own.number: 1.0})
-        inverse = self.step.solved(
-            name, K.ravel().tolist(), [], 0,
-            lambda graph, state, read: (
-                inverted(state.reshape(count, count), DEPENDENT).ravel().tolist(), None,
-            ),
-        ).reshape(count, count)  # fmt: skip
+        inverse = self._inverse(name, K)
         return x - inverse @ error
+
+    def _inverse(self, name: str, K: np.ndarray) -> np.ndarray:  # noqa: N803
+        """The inverse of a matrix, constant for derivatives."""
+        size = len(K)
+
+        def body(graph: Graph, state: np.ndarray, read: np.ndarray) -> tuple[list[Any], Any]:
+            return inverted(read.reshape(size, size), DEPENDENT).ravel().tolist(), None
+
+        made = self.step.solved(name, [0.0] * (size * size), K.ravel().tolist(), 0, body)
+        return made.reshape(size, size)
 
     def projected(self, q1: np.ndarray, qd1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A state near the beginning of the step moved onto the loops, and its rates along them."""

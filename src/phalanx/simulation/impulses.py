@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from ..program.graph import Graph
+from ..program.ir import Scalar
 
 ITERATIONS = 100  # at most
-TOLERANCE = 1e-12  # of velocities, times the sum of those without impulses
+TOLERANCE = 1e-13  # of velocities, times the sum of those without impulses
 PROXIMAL = 1e-9  # of the mean diagonal entry of a block
 TINY = 1e-150
 _UNKNOWN = 1e300  # a residual before the first iteration
@@ -78,7 +79,7 @@ class Problem:
 class Law:
     """Coulomb's law and its like as equations, and their derivatives."""
 
-    def __init__(self, graph: Graph, problem: Problem) -> None:
+    def __init__(self, graph: Graph, problem: Problem, proximal: float = PROXIMAL) -> None:
         self.graph, self.problem = graph, problem
         layout, G = problem.layout, problem.G  # noqa: N806
         self.blocks = [slice(3 * i, 3 * i + 3) for i in range(layout.contacts)]
@@ -88,12 +89,12 @@ class Law:
         self.scale = np.zeros(layout.rows, dtype=object)  # impulse by velocity
         for block in self.blocks:
             n, a, b = (G[k, k] for k in range(block.start, block.stop))
-            small = (n + a + b) * (PROXIMAL / 3.0)
+            small = (n + a + b) * (proximal / 3.0)
             self.proximal[block] = small
-            across = 1.0 / (a + b + small)
-            self.scale[block] = 1.0 / (n + small), across, across
+            across = 1.0 / (a + b + small + TINY)
+            self.scale[block] = 1.0 / (n + small + TINY), across, across
         for k in (*self.limits, *self.frictions):
-            self.proximal[k] = G[k, k] * PROXIMAL
+            self.proximal[k] = G[k, k] * proximal
             self.scale[k] = 1.0 / (G[k, k] + TINY)
 
     # ------------------------------------------------------------------- one block
@@ -245,7 +246,7 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     better_p = p + step
     better_v = v + problem.G @ step
     better_size = law.residual(better_p, better_v)
-    better = graph.less(better_size, size)
+    better = graph.less(better_size, graph.minimum(size, state[-1]))
     pairs = [*zip(better_p, p, strict=True), *zip(better_v, v, strict=True), (better_size, size)]
     made = [graph.choose(better, new, old) for new, old in pairs]
     return made, 1.0 - graph.less(tolerance, made[-1])
@@ -276,20 +277,23 @@ def eliminated(K: np.ndarray, b: np.ndarray) -> np.ndarray:  # noqa: N803
     return made
 
 
-def inverted(K: np.ndarray, least: float = 0.0) -> np.ndarray:  # noqa: N803
+def inverted(K: np.ndarray, least: float) -> np.ndarray:  # noqa: N803
     """The inverse of a matrix of scalars; rows whose pivot is below `least` of their entry count as zero."""
     n = len(K)
     a = np.concatenate([K, np.eye(n).astype(object)], axis=1)
     own = [K[i, i] for i in range(n)]
     for i in range(n):
-        pivot: Any = 1.0 / a[i, i]
-        if least:
+        pivot: Any = 0.0
+        if isinstance(a[i, i], Scalar):
             graph = a[i, i].graph
-            pivot = graph.choose(graph.less(least * graph.abs(own[i]), graph.abs(a[i, i])), pivot, 0.0)
+            large = graph.less(least * graph.abs(own[i]), graph.abs(a[i, i]))
+            pivot = graph.choose(large, 1.0 / a[i, i], 0.0)
+        elif abs(a[i, i]) > least * abs(own[i]):
+            pivot = 1.0 / a[i, i]
         a[i] = a[i] * pivot
         for j in range(n):
             if j != i:
-                a[j] = a[j] - a[j, i] * a[i]
+                a[j] = a[j] - a[i] * a[j, i]
     return a[:, n:]
 
 
