@@ -314,7 +314,7 @@ class Enforcement:
         tolerance = TOLERANCE * reduce(lambda a, x: a + abs(x), b, 0.0) + 1e-18
         m = layout.rows
         made = self.step.solved(
-            "impulses", starts(b), [*problem.packed(), tolerance], ITERATIONS,
+            "impulses", starts(self.graph, problem, b), [*problem.packed(), tolerance], ITERATIONS,
             lambda graph, state, read: iteration(graph, layout, state, read),
         )  # fmt: skip
         p = made[:m]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,13 @@ def solve_semidefinite(rows: SemidefiniteFactor, b: list[Any]) -> list[Any]:
 class PartlyEliminated:
     """The equations A x = -b without the first `count` unknowns, in which A (k, k) is semidefinite.
 
-    Rows that depend on those before have x = 0.
+    Rows that depend on those before, within `dependent`, have x = 0.
     """
 
-    def __init__(self, A: Array, b: Array, count: int) -> None:
+    def __init__(self, A: Array, b: Sequence[Any], count: int, dependent: float = DEPENDENT) -> None:
         size = len(A)
         a = {(i, j): A[i, j] for i in range(size) for j in range(i, size)}
-        bounds = [a[i, i] * DEPENDENT for i in range(count)]
+        bounds = [a[i, i] * dependent for i in range(count)]
         left = list(b)
         self._rows: list[tuple[list[Any], Any, Any]] = []
         for i in range(count):
