@@ -30,6 +30,7 @@ from ..program.ir import Scalar
 ITERATIONS = 60  # at most
 TOLERANCE = 1e-13  # of velocities, times the sum of those without impulses
 SOFTER = 1e8  # times the tolerance, where iterations gain little
+SWEEPS = 3  # contacts beyond two for which an iteration sweeps once more
 PROXIMAL = 1e-8  # of the mean diagonal entry of a block
 TINY = 1e-150
 _UNKNOWN = 1e300  # a residual before the first iteration
@@ -241,7 +242,9 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     m = layout.rows
     problem = Problem.unpacked(layout, read[:-1])
     law, tolerance = Law(graph, problem), read[-1]
-    p, v = law.swept(state[:m], state[m : 2 * m])
+    p, v = state[:m], state[m : 2 * m]
+    for _ in range(1 + max(0, layout.contacts - 2) // SWEEPS):
+        p, v = law.swept(p, v)
     size = law.residual(p, v)
     F, K = law.equations(p, v)  # noqa: N806
     step = eliminated(K, -F)

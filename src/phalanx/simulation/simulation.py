@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -36,6 +37,7 @@ from .integrators import INTEGRATORS
 from .laws import read_by
 from .records import Run, entries, has_diverged, warn_diverged
 from .rollout import AGE, CLOCK
+from .starting import on_loops, warn_below
 from .step import Settings
 from .stepping import LONG, Stepping
 
@@ -150,6 +152,10 @@ class Simulation:
         span = span_of("rollout", steps, every, start, threads)
         requested = entries(record, self.robot)
         given = checked("rollout", self._settings, self._dtype, q, qd, controls, parameters, span.steps)
+        if self._settings.constraints:
+            given = replace(given, q=on_loops(self._settings, given.q))
+        if self._settings.contacts:
+            warn_below(self._settings, given.q, given.parameters)
         built, shapes = self._engine.built(requested)
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in requested}
         with memory_for("rollout", _FEWER):
