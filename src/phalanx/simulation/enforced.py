@@ -112,7 +112,7 @@ class Held:
             return []
         if "friction" in s.parameters:
             return list(range(s.nv))
-        return np.flatnonzero(s.dry).tolist()
+        return np.flatnonzero(s.dry_friction({})).tolist()
 
     @cached_property
     def layout(self) -> Layout:
