@@ -61,12 +61,16 @@ def compare_quadruped(table: Table, batch: int, steps: int, rounds: int) -> None
     }
     took = interleaved(jobs, rounds)
     base = 1e9 * took["mujoco"] / total
-    table.head(f"solo12 floating, PD in its legs, batch {batch}, {steps} steps of {rollouts.DT} s, one thread")
+    table.head(
+        f"solo12 floating, PD in its legs, batch {batch}, {steps} steps of {rollouts.DT} s, one thread"
+    )
     table.row("mujoco.rollout, its own contacts", took["mujoco"], total)
     table.row("phalanx, four rigid contacts, to MuJoCo", took["rigid"], total, base)
     table.row("phalanx, no contacts, to those with", took["free"], total, 1e9 * took["rigid"] / total)
     theirs = jobs["mujoco"]()[:, -1, 3]
-    ours = held.rollout(case.q, case.qd, case.u[:, None], steps=steps, every=steps, record=("q", "contact_residual"))
+    ours = held.rollout(
+        case.q, case.qd, case.u[:, None], steps=steps, every=steps, record=("q", "contact_residual")
+    )
     print(f"heights differ by {np.abs(theirs - ours.q[:, -1, 2]).max():.1e} m at most in the end")
     print(f"largest residual of the last step {ours['contact_residual'].max():.1e} m/s")
 
@@ -103,14 +107,16 @@ def compare_humanoid(table: Table, batch: int, steps: int, rounds: int) -> None:
         controls=robot.nv - 6,
         friction=False,
         limits=False,
-        forces=px.contact.rigid(points={sole: CORNERS for sole in soles}),
+        forces=px.contact.rigid(points=dict.fromkeys(soles, CORNERS)),
     )
     case = Case(robot, q, target, KP, KD)
     took = interleaved({"rigid": case.job(sim, steps)}, rounds)
     table.head(f"talos ({robot.nv} degrees of freedom) on eight points, batch {batch}, {steps} steps")
     table.row("phalanx, eight rigid contacts", took["rigid"], batch * steps)
     run = sim.rollout(q, 0.0 * q[:, 1:], target[:, None], steps=steps, every=steps, record="contact_residual")
-    print(f"largest residual of the last step {run['contact_residual'].max():.1e} m/s; compiled in {sim.compile_seconds:.1f} s")
+    print(
+        f"largest residual of the last step {run['contact_residual'].max():.1e} m/s; compiled in {sim.compile_seconds:.1f} s"
+    )
 
 
 def main() -> None:
@@ -125,7 +131,8 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{conditions()}; {host().cpu}, {host().bits}-bit lanes; MuJoCo {mujoco.__version__}")
     table = Table()
-    if options.rounds != 3: compare_quadruped(table, options.batch, options.steps, options.rounds)
+    if options.rounds != 3:
+        compare_quadruped(table, options.batch, options.steps, options.rounds)
     if not options.no_humanoid:
         compare_humanoid(table, options.batch, options.steps, options.rounds)
     if options.json:

@@ -83,9 +83,7 @@ def test_balls_meet_head_on_and_swap_their_velocities() -> None:
         builder.add_link(name, mass=1.0)
         builder.add_joint(f"slide {name}", "prismatic", "world", name, axis=(1.0, 0.0, 0.0))
     robot = builder.build()
-    touch = px.contact.rigid(
-        px.contact.ball("one", 0.1), ["two"], radius=0.1, restitution=1.0, friction=0.0
-    )
+    touch = px.contact.rigid(px.contact.ball("one", 0.1), ["two"], radius=0.1, restitution=1.0, friction=0.0)
     sim = robot.simulation(1e-3, forces=touch)
     run = sim.rollout(np.array([0.0, 0.5]), np.array([1.0, -0.5]), steps=600)
     np.testing.assert_allclose(run.qd[-1], [-0.5, 1.0], atol=1e-12)
@@ -131,7 +129,9 @@ def test_painleves_rod_neither_hangs_nor_sinks() -> None:
         qd[3:] = R.T @ [speed, 0.0, 0.0]
         run = sim.rollout(q, qd, steps=3000, record=("q", "qd", "contact_residual"))
         assert not run.diverged
-        low = np.array([min((rod.frame_pose(x, "rod") @ [*p, 1.0])[2] for p in tips["rod"]) for x in run.q[::50]])
+        low = np.array(
+            [min((rod.frame_pose(x, "rod") @ [*p, 1.0])[2] for p in tips["rod"]) for x in run.q[::50]]
+        )
         assert low.min() > -1e-3
         assert low[-1] == pytest.approx(0.0, abs=1e-5)
         assert np.abs(run.qd[-1]).max() < 1e-6
@@ -187,7 +187,7 @@ def test_joints_stop_at_limits_and_stick_under_dry_friction() -> None:
     sim = robot.simulation(1e-3, limits="rigid", friction="rigid")
     q, qd = np.zeros(1), np.zeros(1)
     held = sim.rollout(q, qd, np.array([2.999]), steps=1000, every=1000)
-    assert held.q[-1, 0] == 0.0
+    assert abs(held.q[-1, 0]) < 1e-15
     moved = sim.rollout(q, qd, np.array([4.0]), steps=300, every=300)
     assert moved.q[-1, 0] == pytest.approx(0.5 * (1.0 / 2.0) * 0.3**2, rel=0.01)
     stopped = sim.rollout(q, qd, np.array([40.0]), steps=1000, record=("q", "qd"))

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..arrays import float_type
 from ..errors import PhalanxError, listing, nearest, shown, warn
-from ..robot.robot import Robot
 from ..robot.constraint import not_enforced
+from ..robot.robot import Robot
 from .arguments import integer_of
 from .enforced import held
 from .external_forces import Surroundings, several
@@ -22,8 +22,8 @@ from .integrators import INTEGRATORS
 from .laws import read_by
 from .rigid import RigidContact
 from .simulation import Simulation
-from .stepping import LONG
 from .step import Settings
+from .stepping import LONG
 
 MOST = 50_000  # numbers that a step reads beside the state: each is a load of compiled code
 _LINKS, _JOINTS = "link", "joint"

@@ -24,8 +24,7 @@ from ..algorithms.constrained.closures import Seen, constraint_rows
 from ..algorithms.forward.implicit import effective
 from ..algorithms.registry import find
 from ..constraints.compiled import Placed, errors, in_order, placed_frame, placements
-from ..program.graph import Graph, symbols
-from ..program.ir import Scalar
+from ..program.graph import Graph
 from ..program.passes.differentiate import tangents
 from ..program.task import Call
 from ..robot.configurations import joint_by_joint

@@ -113,8 +113,8 @@ class Engine:
         step, after = self.traced
         if step.loops:
             raise PhalanxError(
-                f'cost: a step of robot "{self.settings.robot.name}" solves for constraints in loops that end on '
-                "data; no count is implemented for those."
+                f'cost: a step of robot "{self.settings.robot.name}" solves for constraints in loops that '
+                "end on data; no count is implemented for those."
             )
         results = [*after.q.tolist(), *after.qd.tolist()]
         sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}

@@ -195,8 +195,8 @@ def rigid(
     """Rigid contact of points with a ground: no point sinks in, and friction holds what should stick.
 
     - `ground`: what `plane`, `box`, `height_field` or `ball` return; by default the plane z = 0.
-    - `points`: frames, whose origins touch, or a mapping from frames to positions (3,) or (k, 3) in them; with
-      a `radius` [m] they are the centers of spheres.
+    - `points`: frames, whose origins touch, or a mapping from frames to positions (3,) or (k, 3) in them;
+      with a `radius` [m] they are the centers of spheres.
     - `friction`: Coulomb's coefficient, of sticking and sliding.
     - `restitution`: the part of the speed along the normal with which a point bounces, 0 to 1.
 

@@ -36,8 +36,8 @@ def on_loops(settings: Settings, q: np.ndarray) -> np.ndarray:
         else ""
     )
     warn(
-        f'rollout: loops of robot "{robot.name}" are open in {count:,} of {error.size:,} states at the start, '
-        f"by {np.max(error[is_open]):.3g} at most; they begin at the nearest configuration on the loops, as "
+        f'rollout: loops of robot "{robot.name}" are open in {count:,} of {error.size:,} states at the '
+        f"start, by {np.max(error[is_open]):.3g} at most; they begin at the nearest configuration on the loops, as "
         f"robot.close_loops gives it.{rest}"
     )
     return made
@@ -52,7 +52,9 @@ def warn_below(settings: Settings, q: np.ndarray, parameters: np.ndarray) -> Non
             depth = -contact.gaps(q, robot, own)
             if not (below := depth > DEEP).any():
                 continue
-            frame = contact.points[int(np.argmax(np.nanmax(depth.reshape(-1, depth.shape[-1]), axis=0)))].frame
+            frame = contact.points[
+                int(np.argmax(np.nanmax(depth.reshape(-1, depth.shape[-1]), axis=0)))
+            ].frame
             warn(
                 f'rollout: points of robot "{robot.name}" start below the ground in '
                 f"{np.count_nonzero(below.any(axis=-1)):,} of {below[..., 0].size:,} states, deepest "
