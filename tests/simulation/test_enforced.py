@@ -211,3 +211,10 @@ def test_mujoco_with_stiff_equality_moves_alike() -> None:
     there, _ = px.convert.from_mujoco(robot, model, data.qpos, data.qvel)
     np.testing.assert_allclose(run.q[-1], there, atol=5e-3)
     assert np.abs(run.q[-1] - q).max() > 0.1
+
+
+def test_single_precision_closes_loops_to_its_digits() -> None:
+    robot = four_bar("point", BASE)
+    sim = robot.simulation(1e-3, dtype="float32")
+    run = sim.rollout(start(robot).astype(np.float32), np.zeros(3, np.float32), steps=5000, every=100)
+    assert np.abs(robot.constraint_error(run.q.astype(float))).max() < 1e-5

@@ -352,3 +352,13 @@ def test_points_below_the_ground_are_said_and_leave_it_slowly() -> None:
     assert np.abs(run.qd[1, :50]).max() < 0.25
     assert run.q[1, -1, 2] == pytest.approx(0.05, abs=1e-3)
     assert run.q[0, -1, 2] == pytest.approx(0.05, abs=1e-12)
+
+
+def test_single_precision_holds_contacts_and_friction_to_its_digits() -> None:
+    ground = px.contact.rigid(points={"block": CORNERS}, friction=0.4)
+    sim = body().simulation(1e-3, forces=ground, dtype="float32")
+    q, qd = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    run = sim.rollout(q.astype(np.float32), qd.astype(np.float32), steps=1000, every=1000)
+    assert run.q[-1, 0] == pytest.approx(2.0 / (0.4 * G), rel=1e-2)
+    assert run.q[-1, 2] == pytest.approx(0.05, abs=1e-5)
+    assert np.abs(run.qd[-1]).max() < 1e-5

@@ -165,6 +165,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         contacts=tuple(f for f in forces if isinstance(f, RigidContact)),
         rigid_limits=given["limits"] == "rigid",
         rigid_friction=given["friction"] == "rigid",
+        is_single=precision == np.float32,
         controls=integer_of(controls, f"{where}: controls", 0, MOST),
         divergence=_bound(given["divergence"], f"{where}: divergence"),
         parameters=declared(given["parameters"], robot, control, forces),
@@ -196,8 +197,9 @@ def _require_held(s: Settings, where: str) -> None:
     bodies = robot.model.n * integrator.evaluations
     if bodies > LONG:
         raise PhalanxError(
-            f'{where}: robot "{robot.name}" has {robot.model.n} bodies; beyond {LONG // integrator.evaluations} '
-            "steps hold neither constraints nor rigid contacts; pass constraints=False, compliant contacts, "
+            f'{where}: robot "{robot.name}" has {robot.model.n} bodies; beyond '
+            f"{LONG // integrator.evaluations} steps hold neither constraints nor rigid contacts; pass "
+            "constraints=False, compliant contacts, "
             "and limits and friction that are True or False."
         )
     wanted = {"loops": found.loops, "contacts": found.layout.rows}

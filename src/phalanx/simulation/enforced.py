@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Steps that hold constraints: loops of a robot closed exactly, rigid contacts, joint limits and dry friction.
+"""Steps that hold constraints: closed loops, rigid contacts, limits and dry friction of joints.
 
 Velocities after a step are those without constraints plus M^-1 J^T p. The impulses p of loops leave the other
 rows by elimination; those of contacts and joints solve Coulomb's law (`impulses`); then loops are closed at
@@ -36,7 +36,6 @@ from ..tracing.equations import Equations
 from .compliant import Point, _value
 from .impulses import (
     ITERATIONS,
-    TOLERANCE,
     Law,
     Layout,
     Problem,
@@ -50,7 +49,7 @@ from .rigid import Ball, Plane, RigidContact
 if TYPE_CHECKING:
     from .step import Forces, Settings, Step
 
-CLOSED = 1e-12  # m, rad: errors of loops after a step
+CLOSED = 1e-12, 3e-6  # m, rad: errors of loops after a step, in double and in single precision
 CLOSING = 30  # iterations at most
 RECOVERY = 0.2  # m/s with which a point that is below the ground leaves it at most
 DEPENDENT = 1e-9
@@ -115,7 +114,7 @@ class Held:
 
     @cached_property
     def layout(self) -> Layout:
-        return Layout(len(self.points), len(self.limited), len(self.rubbing))
+        return Layout(len(self.points), len(self.limited), len(self.rubbing), self.settings.is_single)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of what may be recorded of it."""
@@ -310,7 +309,7 @@ class Enforcement:
             layout, left.matrix, np.array([x or 0.0 for x in rows.friction], dtype=object),
             *self._bounds(),
         )  # fmt: skip
-        tolerance = TOLERANCE * reduce(lambda a, x: a + abs(x), b, 0.0) + 1e-18
+        tolerance = layout.tolerance * reduce(lambda a, x: a + abs(x), b, 0.0) + 1e-18
         m = layout.rows
         made = self.step.solved(
             "impulses", starts(self.graph, problem, b), [*problem.packed(), tolerance], ITERATIONS,
@@ -341,7 +340,7 @@ class Enforcement:
     def _closed(self, qdd: np.ndarray, A: np.ndarray, W: np.ndarray) -> np.ndarray:  # noqa: N803
         """The impulses (loops,) that close loops at the coordinates after a step, beside those of qdd."""
         h, nv, nq, step = self.h, len(self.qd), len(self.q), self.step
-        count = len(W)
+        count, closed = len(W), CLOSED[step.settings.is_single]
         inverse = _pseudoinverse(A)
 
         def errors_of(equations: Equations, q: Any, qd: Any, qdd: Any) -> np.ndarray:
@@ -352,7 +351,7 @@ class Enforcement:
             error = errors_of(Equations(step.robot, graph), q, qd, qdd + (state @ W) * (1.0 / h))
             following = state - (back @ error) * (1.0 / h)
             largest = reduce(graph.maximum, [graph.abs(x) for x in error])
-            return following.tolist(), 1.0 - graph.less(CLOSED, largest)
+            return following.tolist(), 1.0 - graph.less(closed, largest)
 
         read = [*inverse.ravel(), *W.ravel(), *self.q, *self.qd, *qdd]
         made = step.solved("closing", [0.0] * count, read, CLOSING, body)
@@ -383,7 +382,7 @@ class Enforcement:
     def projected(self, q1: np.ndarray, qd1: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A state near the beginning of the step moved onto the loops, and its rates along them."""
         step, nv, nq = self.step, len(self.qd), len(self.q)
-        count = self.held.loops
+        count, closed = self.held.loops, CLOSED[step.settings.is_single]
         with step.equations.ordered:
             M, _ = effective(self.model, self.q, self.qd, self.qd * 0.0)  # noqa: N806
             self._factored(M)
@@ -404,7 +403,7 @@ class Enforcement:
             _, _, error = at(Equations(step.robot, graph), q, qd, W, state)
             change = np.concatenate([back @ error[:count], back @ error[count:]])
             largest = reduce(graph.maximum, [graph.abs(x) for x in error])
-            return (state - change).tolist(), 1.0 - graph.less(CLOSED, largest)
+            return (state - change).tolist(), 1.0 - graph.less(closed, largest)
 
         read = [*inverse.ravel(), *W.ravel(), *q1, *qd1]
         made = step.solved("projection", [0.0] * (2 * count), read, CLOSING, body)

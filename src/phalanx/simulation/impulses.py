@@ -28,11 +28,12 @@ from ..program.graph import Graph
 from ..program.ir import Scalar
 
 ITERATIONS = 60  # at most
-TOLERANCE = 1e-13  # of velocities, times the sum of those without impulses
-SOFTER = 1e8  # times the tolerance, where iterations gain little
+# Of velocities, times the sum of those without impulses; in double precision and in single.
+TOLERANCES = 1e-13, 1e-5
+SOFTER = 1e8, 10.0  # times the tolerance, where iterations gain little
 SWEEPS = 3  # contacts beyond two for which an iteration sweeps once more
-PROXIMAL = 1e-8  # of the mean diagonal entry of a block
-TINY = 1e-150
+PROXIMAL = 1e-8, 1e-4  # of the mean diagonal entry of a block
+TINY = 1e-36
 _UNKNOWN = 1e300  # a residual before the first iteration
 
 
@@ -43,6 +44,17 @@ class Layout:
     contacts: int
     limits: int = 0
     frictions: int = 0
+    single: bool = False  # whether numbers have single precision
+
+    @property
+    def proximal(self) -> float:
+        """The part of the mean diagonal entry of a block that is added to its diagonal."""
+        return PROXIMAL[self.single]
+
+    @property
+    def tolerance(self) -> float:
+        """The residual at a solution, of the sum of velocities without impulses."""
+        return TOLERANCES[self.single]
 
     @property
     def rows(self) -> int:
@@ -82,7 +94,7 @@ class Problem:
 class Law:
     """Coulomb's law and its like as equations, and their derivatives."""
 
-    def __init__(self, graph: Graph, problem: Problem, proximal: float = PROXIMAL) -> None:
+    def __init__(self, graph: Graph, problem: Problem, proximal: float) -> None:
         self.graph, self.problem = graph, problem
         layout, G = problem.layout, problem.G  # noqa: N806
         self.blocks = [slice(3 * i, 3 * i + 3) for i in range(layout.contacts)]
@@ -241,7 +253,7 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     """The next [p, v, residual] and whether it is the last; what is read is a problem and the tolerance."""
     m = layout.rows
     problem = Problem.unpacked(layout, read[:-1])
-    law, tolerance = Law(graph, problem), read[-1]
+    law, tolerance = Law(graph, problem, layout.proximal), read[-1]
     p, v = state[:m], state[m : 2 * m]
     for _ in range(1 + max(0, layout.contacts - 2) // SWEEPS):
         p, v = law.swept(p, v)
@@ -256,7 +268,8 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     made = [graph.choose(better, new, old) for new, old in pairs]
     # Also where it gets better slowly: then contacts contradict each other by next to nothing.
     slow = graph.less(0.5 * state[-1], made[-1])
-    tolerance = graph.choose(slow, tolerance * SOFTER, tolerance)
+    softer = tolerance * SOFTER[layout.single]
+    tolerance = graph.choose(slow, softer, tolerance)
     return made, 1.0 - graph.less(tolerance, made[-1])
 
 
@@ -265,7 +278,7 @@ def starts(graph: Graph, problem: Problem, b: np.ndarray) -> list[Any]:
 
     Where contacts are redundant, these share loads evenly, which often solves the law at once.
     """
-    law, m = Law(graph, problem), problem.layout.rows
+    law, m = Law(graph, problem, problem.layout.proximal), problem.layout.rows
     near: list[Any] = [0.0] * m
     for block in law.blocks:
         near[block] = [graph.less(b[block.start], 0.0)] * 3

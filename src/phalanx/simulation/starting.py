@@ -37,8 +37,8 @@ def on_loops(settings: Settings, q: np.ndarray) -> np.ndarray:
     )
     warn(
         f'rollout: loops of robot "{robot.name}" are open in {count:,} of {error.size:,} states at the '
-        f"start, by {np.max(error[is_open]):.3g} at most; they begin at the nearest configuration on the loops, as "
-        f"robot.close_loops gives it.{rest}"
+        f"start, by {np.max(error[is_open]):.3g} at most; they begin at the nearest configuration on the "
+        f"loops, as robot.close_loops gives it.{rest}"
     )
     return made
 

@@ -207,6 +207,7 @@ class Settings:
     contacts: tuple[RigidContact, ...] = ()
     rigid_limits: bool = False  # whether limits and dry friction of joints are held as contacts are
     rigid_friction: bool = False
+    is_single: bool = False  # whether numbers have single precision
 
     def dry_friction(self, parameters: Mapping[str, Any]) -> Any:
         """The dry friction (nv,) of joints."""
