@@ -36,15 +36,15 @@ from ..tracing.equations import Equations
 from .compliant import Point, _value
 from .impulses import (
     ITERATIONS,
-    Law,
+    ImpulseLaw,
+    ImpulseProblem,
     Layout,
-    Problem,
     inverted,
     iteration,
     starts,
 )
 from .loads import impedances, on_bodies, seen_ahead
-from .rigid import Ball, Plane, RigidContact
+from .rigid import GroundBall, Plane, RigidContact
 
 if TYPE_CHECKING:
     from .step import Forces, Settings, Step
@@ -225,8 +225,8 @@ class Enforcement:
 
     # ------------------------------------------------------------------- contacts and joints
 
-    def _rows(self) -> Rows:
-        made = Rows([], [], [], [], [])
+    def _rows(self) -> ContactRows:
+        made = ContactRows([], [], [], [], [])
         for contact, point in self.held.points:
             self._contact_rows(made, contact, point)
         nv = len(self.qd)
@@ -234,12 +234,12 @@ class Enforcement:
             made.J.append(np.eye(nv)[[i]].astype(object))
         return made
 
-    def _contact_rows(self, made: Rows, contact: RigidContact, point: Point) -> None:
+    def _contact_rows(self, made: ContactRows, contact: RigidContact, point: Point) -> None:
         value = lambda n: _value(n, self._parameters, contact.name)  # noqa: E731
         placement = self._placement(point)
         pose = self.seen.pose(placement)
         other, x = None, pose.r
-        if isinstance(contact.shape, Ball):
+        if isinstance(contact.shape, GroundBall):
             center = contact.shape.center
             if center.frame is not None and self.step.robot.frames[center.frame].link >= 0:
                 other = self._placement(center)
@@ -294,7 +294,9 @@ class Enforcement:
         wrenches = np.stack([np.concatenate([cross(at, d), d]) for d in own])
         return np.asarray(self.seen.along(placement, wrenches), dtype=object)
 
-    def _contacts(self, left: PartlyEliminated, rows: Rows, speed: np.ndarray) -> tuple[list[Any], Any]:
+    def _contacts(
+        self, left: PartlyEliminated, rows: ContactRows, speed: np.ndarray
+    ) -> tuple[list[Any], Any]:
         """The impulses of contacts and joints, and the residual of the law."""
         g, h, layout = self.graph, self.h, self.held.layout
         b = np.array(left.b, dtype=object)
@@ -305,7 +307,7 @@ class Enforcement:
                 back = g.maximum(-(bounce * speed[k]), target)
                 target = g.choose(g.less(gap + h * b[k], 0.0), back, target)
             b[k] = b[k] - target
-        problem = Problem(
+        problem = ImpulseProblem(
             layout, left.matrix, np.array([x or 0.0 for x in rows.friction], dtype=object),
             *self._bounds(),
         )  # fmt: skip
@@ -328,9 +330,9 @@ class Enforcement:
         made = [np.array(x, dtype=object) for x in (low, high, most)]
         return made[0], made[1], made[2]
 
-    def _implicitly(self, problem: Problem, b: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def _implicitly(self, problem: ImpulseProblem, b: np.ndarray, p: np.ndarray) -> np.ndarray:
         """The solution p as a function of the problem, exact to first order."""
-        law = Law(self.graph, problem, 0.0)
+        law = ImpulseLaw(self.graph, problem, 0.0)
         F, K = law.equations(p, b + problem.G @ p)  # noqa: N806
         inverse = self._inverse("slopes of contacts", K)
         return p - inverse @ F
@@ -415,7 +417,7 @@ class Enforcement:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ContactRows:
     """The rows of contacts and joints, and what is known of contacts."""
 
     J: list[np.ndarray]

@@ -62,7 +62,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ImpulseProblem:
     """The numbers of a problem, on one graph: G (m, m), friction (contacts,), limits and frictions."""
 
     layout: Layout
@@ -80,7 +80,7 @@ class Problem:
         ).astype(object)
 
     @classmethod
-    def unpacked(cls, layout: Layout, flat: np.ndarray) -> Problem:
+    def unpacked(cls, layout: Layout, flat: np.ndarray) -> ImpulseProblem:
         """A problem from one row."""
         m = layout.rows
         G, upper = np.empty((m, m), dtype=object), np.triu_indices(m)  # noqa: N806
@@ -91,10 +91,10 @@ class Problem:
         return cls(layout, G, *parts[1:])
 
 
-class Law:
+class ImpulseLaw:
     """Coulomb's law and its like as equations, and their derivatives."""
 
-    def __init__(self, graph: Graph, problem: Problem, proximal: float) -> None:
+    def __init__(self, graph: Graph, problem: ImpulseProblem, proximal: float) -> None:
         self.graph, self.problem = graph, problem
         layout, G = problem.layout, problem.G  # noqa: N806
         self.blocks = [slice(3 * i, 3 * i + 3) for i in range(layout.contacts)]
@@ -252,8 +252,8 @@ class Law:
 def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray) -> tuple[list[Any], Any]:
     """The next [p, v, residual] and whether it is the last; what is read is a problem and the tolerance."""
     m = layout.rows
-    problem = Problem.unpacked(layout, read[:-1])
-    law, tolerance = Law(graph, problem, layout.proximal), read[-1]
+    problem = ImpulseProblem.unpacked(layout, read[:-1])
+    law, tolerance = ImpulseLaw(graph, problem, layout.proximal), read[-1]
     p, v = state[:m], state[m : 2 * m]
     for _ in range(1 + max(0, layout.contacts - 2) // SWEEPS):
         p, v = law.swept(p, v)
@@ -273,12 +273,12 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     return made, 1.0 - graph.less(tolerance, made[-1])
 
 
-def starts(graph: Graph, problem: Problem, b: np.ndarray) -> list[Any]:
+def starts(graph: Graph, problem: ImpulseProblem, b: np.ndarray) -> list[Any]:
     """The state before the first iteration: all that approaches sticks, with the least impulses.
 
     Where contacts are redundant, these share loads evenly, which often solves the law at once.
     """
-    law, m = Law(graph, problem, problem.layout.proximal), problem.layout.rows
+    law, m = ImpulseLaw(graph, problem, problem.layout.proximal), problem.layout.rows
     near: list[Any] = [0.0] * m
     for block in law.blocks:
         near[block] = [graph.less(b[block.start], 0.0)] * 3

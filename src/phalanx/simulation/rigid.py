@@ -26,7 +26,7 @@ _MOST_HEIGHTS = 1024  # each is read for each point in each step
 _TINY = 1e-12
 
 
-class Shape(ABC):
+class GroundShape(ABC):
     """A rigid body that points of a robot touch; at rest, or on a frame of the robot."""
 
     frame: str | None = None
@@ -44,7 +44,7 @@ class Shape(ABC):
 
 
 @dataclass(frozen=True)
-class Plane(Shape):
+class Plane(GroundShape):
     """normal · x = height."""
 
     normal: tuple[float, float, float]
@@ -59,7 +59,7 @@ class Plane(Shape):
 
 
 @dataclass(frozen=True)
-class Box(Shape):
+class GroundBox(GroundShape):
     """A box: half its sides, and its pose in the world."""
 
     half: tuple[float, float, float]
@@ -84,7 +84,7 @@ class Box(Shape):
 
 
 @dataclass(frozen=True)
-class HeightField(Shape):
+class HeightField(GroundShape):
     """Heights at the nodes of a grid, bilinear between them, level beyond its edges."""
 
     heights: tuple[tuple[float, ...], ...]  # [along x][along y]
@@ -112,7 +112,7 @@ def _hats(x: Any, spacing: float, count: int) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Ball(Shape):
+class GroundBall(GroundShape):
     """A ball about a point of a frame, or of the world."""
 
     center: Point
@@ -132,7 +132,7 @@ class Ball(Shape):
 class RigidContact:
     """Points or spheres of a robot on a rigid shape, with Coulomb's friction and Newton's restitution."""
 
-    shape: Shape
+    shape: GroundShape
     points: tuple[Point, ...]
     radius: float
     friction: Number
@@ -166,7 +166,7 @@ class RigidContact:
         made = []
         for point in self.points:
             x = _position(point, q, robot)
-            if isinstance(self.shape, Ball):
+            if isinstance(self.shape, GroundBall):
                 x = x - _position(self.shape.center, q, robot)
             value = lambda n: np.asarray(parameters[n])[..., 0] if isinstance(n, str) else n  # noqa: E731
             made.append(self.shape.nearest(x, value)[0] - self.radius)
@@ -206,7 +206,7 @@ def rigid(
     """
     where = "contact.rigid"
     shape = plane() if ground is None else ground
-    if not isinstance(shape, Shape):
+    if not isinstance(shape, GroundShape):
         raise PhalanxError(
             f"{where}: ground is {shown(ground)}, expected what px.contact.plane, box, height_field or ball "
             "return, or None for the plane z = 0."
@@ -229,7 +229,7 @@ def plane(normal: Any = (0.0, 0.0, 1.0), height: Number = 0.0) -> Plane:
     return Plane(_direction(normal, f"{where}: normal"), _number(height, f"{where}: height", least=-np.inf))
 
 
-def box(size: Any, pose: Any = None) -> Box:
+def box(size: Any, pose: Any = None) -> GroundBox:
     """A box at rest, with sides `size` (3,) [m] along the axes of its `pose` (4, 4), about its origin."""
     where = "contact.box"
     sides = _vectors(size, f"{where}: size")
@@ -242,7 +242,7 @@ def box(size: Any, pose: Any = None) -> Box:
     if T.shape != (4, 4) or not np.abs(T[:3, :3] @ T[:3, :3].T - np.eye(3)).max() < 1e-6:
         raise PhalanxError(f"{where}: pose is {shown(pose)}, expected a matrix (4, 4) of a rigid motion.")
     half, center = (0.5 * sides[0]).tolist(), T[:3, 3].tolist()
-    return Box(tuple(half), tuple(map(tuple, T[:3, :3].tolist())), tuple(center))
+    return GroundBox(tuple(half), tuple(map(tuple, T[:3, :3].tolist())), tuple(center))
 
 
 def height_field(heights: Any, spacing: Any, origin: Any = (0.0, 0.0, 0.0)) -> HeightField:
@@ -269,7 +269,7 @@ def height_field(heights: Any, spacing: Any, origin: Any = (0.0, 0.0, 0.0)) -> H
     return HeightField(tuple(map(tuple, grid.tolist())), (float(step[0]), float(step[1])), tuple(start))
 
 
-def ball(frame: Any, radius: float, at: Any = (0.0, 0.0, 0.0)) -> Ball:
+def ball(frame: Any, radius: float, at: Any = (0.0, 0.0, 0.0)) -> GroundBall:
     """A ball about a point `at` of a frame of the robot, which moves with it, or of the world (None)."""
     where = "contact.ball"
     size = float(_number(radius, f"{where}: radius", names=False))
@@ -279,4 +279,4 @@ def ball(frame: Any, radius: float, at: Any = (0.0, 0.0, 0.0)) -> Ball:
             "positive length."
         )
     x, y, z = _vectors(at, f"{where}: at")[0].tolist()
-    return Ball(Point(frame, (x, y, z)), size)
+    return GroundBall(Point(frame, (x, y, z)), size)
