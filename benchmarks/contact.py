@@ -131,8 +131,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{conditions()}; {host().cpu}, {host().bits}-bit lanes; MuJoCo {mujoco.__version__}")
     table = Table()
-    if options.rounds != 3:
-        compare_quadruped(table, options.batch, options.steps, options.rounds)
+    compare_quadruped(table, options.batch, options.steps, options.rounds)
     if not options.no_humanoid:
         compare_humanoid(table, options.batch, options.steps, options.rounds)
     if options.json:

@@ -33,7 +33,7 @@ from ..spatial import cross, dot, matvec
 from ..sweeps.verbs import eliminate, substitute_inward, substitute_outward
 from ..tracing.arrays import Traced, scalars_of
 from ..tracing.equations import Equations
-from .compliant import Point, _value
+from .compliant import Number, Point, _value
 from .impulses import (
     ITERATIONS,
     ImpulseLaw,
@@ -202,7 +202,7 @@ class Enforcement:
             before = resting + h * self.free
             b = J @ before
         shown: dict[str, np.ndarray] = {}
-        left = PartlyEliminated(A, b, count)
+        left = PartlyEliminated(A, list(b), count)
         p: list[Any] = []
         if layout.rows:
             p, residual = self._contacts(left, rows, J[count:] @ self.qd)
@@ -235,7 +235,9 @@ class Enforcement:
         return made
 
     def _contact_rows(self, made: ContactRows, contact: RigidContact, point: Point) -> None:
-        value = lambda n: _value(n, self._parameters, contact.name)  # noqa: E731
+        def value(number: Number) -> Any:
+            return _value(number, self._parameters, contact.name)
+
         placement = self._placement(point)
         pose = self.seen.pose(placement)
         other, x = None, pose.r

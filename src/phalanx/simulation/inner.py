@@ -76,7 +76,7 @@ def emit(b: Builder, loop: InnerLoop, starts: Sequence[Real], read: Sequence[Rea
     return list(state)
 
 
-def _body(b: Builder, loop: InnerLoop, known: Mapping[str, Sequence[Real]]) -> list[Real]:
+def _body(b: Builder, loop: InnerLoop, known: Mapping[str, Any]) -> list[Real]:
     inlined = Inlined(b, lambda s: known[s.buffer.name][s.index])
     for s in with_sincos_first(loop.code.values):
         inlined.append(s)
