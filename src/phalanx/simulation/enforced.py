@@ -306,7 +306,9 @@ class Enforcement:
             k = 3 * i
             target = g.minimum(-gap / h, RECOVERY)
             if (bounce := rows.restitution[i]) is not None:
-                back = g.maximum(-(bounce * speed[k]), target)
+                back = -(bounce * speed[k])
+                # What bounces by no more than forces change in a step has come to rest.
+                back = g.choose(g.less(speed[k] - b[k], back), g.maximum(back, target), target)
                 target = g.choose(g.less(gap + h * b[k], 0.0), back, target)
             b[k] = b[k] - target
         problem = ImpulseProblem(
