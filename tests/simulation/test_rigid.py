@@ -12,6 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError
+from phalanx.simulation.rigid import nearest
 from reference.examples import example
 
 G = 9.81
@@ -83,11 +84,13 @@ def test_balls_meet_head_on_and_swap_their_velocities() -> None:
         builder.add_link(name, mass=1.0)
         builder.add_joint(f"slide {name}", "prismatic", "world", name, axis=(1.0, 0.0, 0.0))
     robot = builder.build()
-    touch = px.contact.rigid(px.contact.ball("one", 0.1), ["two"], radius=0.1, restitution=1.0, friction=0.0)
+    touch = px.contact.rigid(
+        px.contact.sphere("one", 0.1), ["two"], radius=0.1, restitution=1.0, friction=0.0
+    )
     sim = robot.simulation(1e-3, forces=touch)
     run = sim.rollout(np.array([0.0, 0.5]), np.array([1.0, -0.5]), steps=600)
     np.testing.assert_allclose(run.qd[-1], [-0.5, 1.0], atol=1e-12)
-    sticky = px.contact.rigid(px.contact.ball("one", 0.1), ["two"], radius=0.1)
+    sticky = px.contact.rigid(px.contact.sphere("one", 0.1), ["two"], radius=0.1)
     run = robot.simulation(1e-3, forces=sticky).rollout(
         np.array([0.0, 0.5]), np.array([1.0, -0.5]), steps=600
     )
@@ -147,7 +150,8 @@ def test_bodies_rest_on_boxes_height_fields_and_balls() -> None:
     shapes = {
         "box": (px.contact.box((1.0, 1.0, 0.4)), (0.1, 0.2, 0.4), 0.3),
         "field": (field, (1.0, 1.0, 0.2), 0.1),
-        "ball": (px.contact.ball(None, 0.5), (0.0, 0.0, 0.8), 0.6),
+        "capsule": (px.contact.capsule(None, 0.2, (-1, 0, 0), (1, 0, 0)), (0.3, 0.0, 0.5), 0.3),
+        "ball": (px.contact.sphere(None, 0.5), (0.0, 0.0, 0.8), 0.6),
     }
     for name, (shape, at, height) in shapes.items():
         sim = ball.simulation(1e-3, forces=px.contact.rigid(shape, ["ball"], radius=0.1))
@@ -158,17 +162,17 @@ def test_bodies_rest_on_boxes_height_fields_and_balls() -> None:
 def test_a_shape_says_how_far_and_where_points_are() -> None:
     T = np.eye(4)
     T[:3, 3] = (1.0, 0.0, 0.0)
-    box, same = px.contact.box((2.0, 4.0, 6.0), T), lambda n: n
+    box = px.contact.box((2.0, 4.0, 6.0), T)
     for x, gap, n in (
         ((3.0, 0.0, 0.0), 1.0, (1, 0, 0)),
         ((1.0, 0.5, 2.8), -0.2, (0, 0, 1)),
         ((2.0 + 3.0, 2.0 + 4.0, 0.0), 5.0, (0.6, 0.8, 0)),
     ):
-        found, normal = box.nearest(np.array(x), same)
+        found, normal = nearest(box, np.array(x))
         assert found == pytest.approx(gap)
         np.testing.assert_allclose(normal, n, atol=1e-12)
     field = px.contact.height_field([[0.0, 0.0], [1.0, 1.0]], (2.0, 2.0))
-    found, normal = field.nearest(np.array([1.0, 0.3, 0.5 + np.sqrt(1.25)]), same)
+    found, normal = nearest(field, np.array([1.0, 0.3, 0.5 + np.sqrt(1.25)]))
     assert found == pytest.approx(1.0)
     np.testing.assert_allclose(normal, np.array([-0.5, 0.0, 1.0]) / np.sqrt(1.25))
 
@@ -334,7 +338,7 @@ def test_bad_input_is_refused_by_name() -> None:
         (lambda: rigid("floor", points=["a"]), "ground is 'floor', expected what px.contact.plane"),
         (lambda: px.contact.box((1.0, 0.0, 1.0)), "three positive lengths"),
         (lambda: px.contact.height_field([[1.0]], 0.1), "at least 2 x 2"),
-        (lambda: px.contact.ball("a", -1.0), "radius"),
+        (lambda: px.contact.sphere("a", -1.0), "radius"),
         (lambda: robot.simulation(forces=rigid(points=["elbow?"])), "has no frame 'elbow.'"),
         (lambda: robot.simulation(forces=rigid(points=[robot.frame_names[0]])), "on a link of the world"),
         (lambda: robot.simulation(integrator="rk4", limits="rigid"), 'integrator "rk4" holds no rigid'),

@@ -27,9 +27,10 @@ from ..constraints.compiled import Placed, errors, in_order, placed_frame, place
 from ..program.graph import Graph
 from ..program.passes.differentiate import tangents
 from ..program.task import Call
+from ..robot.collision import HalfSpace
 from ..robot.configurations import joint_by_joint
-from ..robot.description import Constraint, Pose
-from ..spatial import cross, dot, matvec
+from ..robot.description import IDENTITY, Constraint, Pose
+from ..spatial import cross, dot, matvec, transpose
 from ..sweeps.verbs import eliminate, substitute_inward, substitute_outward
 from ..tracing.arrays import Traced, scalars_of
 from ..tracing.equations import Equations
@@ -44,7 +45,7 @@ from .impulses import (
     starts,
 )
 from .loads import impedances, on_bodies, seen_ahead
-from .rigid import GroundBall, Plane, RigidContact
+from .rigid import RigidContact, nearest
 
 if TYPE_CHECKING:
     from .step import Forces, Settings, Step
@@ -239,25 +240,21 @@ class Enforcement:
             return _value(number, self._parameters, contact.name)
 
         placement = self._placement(point)
-        pose = self.seen.pose(placement)
-        other, x = None, pose.r
-        if isinstance(contact.shape, GroundBall):
-            center = contact.shape.center
-            if center.frame is not None and self.step.robot.frames[center.frame].link >= 0:
-                other = self._placement(center)
-                x = x - self.seen.pose(other).r
-            elif center.frame is not None:
-                x = x - self.seen.pose(self._placement(center)).r
-            else:
-                x = x - np.array(center.position)
-        gap, normal = contact.shape.nearest(Traced(x), value)
+        pose, ground = self.seen.pose(placement), None
+        x = pose.r
+        if (frame := contact.shape.frame) is not None:
+            ground = placed_frame(self.step.robot, frame, IDENTITY)
+            there = self.seen.pose(ground)
+            x = matvec(there.E, x - there.r)
+        gap, normal = nearest(contact.shape, Traced(x))
         normal = scalars_of(normal, (3,), contact.name)
+        if ground is not None:
+            normal = matvec(transpose(there.E), normal)
         axes = self._axes(contact, normal)
         lever = normal * (-contact.radius)
         J = self._moved_along(placement, axes, lever)  # noqa: N806
-        if other is not None:
-            at = self.seen.pose(other).r
-            J = J - self._moved_along(other, axes, pose.r + lever - at)  # noqa: N806
+        if ground is not None and self.step.robot.frames[frame].link >= 0:
+            J = J - self._moved_along(ground, axes, pose.r + lever - there.r)  # noqa: N806
         made.J.append(J)
         made.gaps.append(scalars_of(gap, (), contact.name).item() - contact.radius)
         made.axes.append(axes)
@@ -275,7 +272,7 @@ class Enforcement:
     def _axes(self, contact: RigidContact, normal: np.ndarray) -> np.ndarray:
         """The normal and two tangents as rows."""
         x, y, z = normal
-        if isinstance(contact.shape, Plane):
+        if isinstance(contact.shape, HalfSpace) and contact.shape.frame is None:
             n = np.array(contact.shape.normal)
             a = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
             a /= np.linalg.norm(a)

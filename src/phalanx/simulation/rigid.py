@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Rigid contact: points and spheres on frames of a robot against planes, boxes, height fields and balls.
+"""Rigid contact: points and spheres on frames of a robot against planes, boxes, spheres and height fields.
 
 What a ground says of a point, its distance and the direction away from it, is written in NumPy's functions:
 it serves states of numbers and the symbols of a step alike.
@@ -8,90 +8,34 @@ it serves states of numbers and the symbols of a step alike.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, listing, shown
-from .compliant import Number, Point, _direction, _number, _points, _vectors
+from ..robot.collision import BoxShape, HalfSpace, RoundShape, plane
+from .compliant import Number, Point, _number, _points, _vectors
 from .external_forces import require_frame
 
-__all__ = ["ball", "box", "height_field", "plane", "rigid"]
+__all__ = ["height_field", "rigid"]
 
 _MOST_HEIGHTS = 1024  # each is read for each point in each step
 _TINY = 1e-12
 
 
-class GroundShape(ABC):
-    """A rigid body that points of a robot touch; at rest, or on a frame of the robot."""
-
-    frame: str | None = None
-
-    @abstractmethod
-    def nearest(self, x: Any, value: Callable[[Number], Any]) -> tuple[Any, Any]:
-        """The distance of a point x (…, 3) from its surface, negative inside, and the direction away (…, 3).
-
-        `value` is the number that a name stands for.
-        """
-
-    def reads(self) -> set[str]:
-        """The names of the simulation parameters that it reads."""
-        return set()
-
-
 @dataclass(frozen=True)
-class Plane(GroundShape):
-    """normal · x = height."""
-
-    normal: tuple[float, float, float]
-    height: Number
-
-    def nearest(self, x: Any, value: Callable[[Number], Any]) -> tuple[Any, Any]:
-        n = np.array(self.normal)
-        return np.sum(n * x, axis=-1) - value(self.height), n
-
-    def reads(self) -> set[str]:
-        return {self.height} if isinstance(self.height, str) else set()
-
-
-@dataclass(frozen=True)
-class GroundBox(GroundShape):
-    """A box: half its sides, and its pose in the world."""
-
-    half: tuple[float, float, float]
-    rotation: tuple[tuple[float, ...], ...]
-    center: tuple[float, float, float]
-
-    def nearest(self, x: Any, value: Callable[[Number], Any]) -> tuple[Any, Any]:
-        R = np.array(self.rotation)  # noqa: N806
-        local = (x - np.array(self.center)) @ R
-        over = np.abs(local) - np.array(self.half)
-        out = np.maximum(over, 0.0)
-        size = np.sqrt(np.sum(out * out, axis=-1))
-        outside = size > _TINY
-        a, b, c = over[..., 0], over[..., 1], over[..., 2]
-        most = np.maximum(np.maximum(a, b), c)
-        first = np.where(a >= most, 1.0, 0.0)
-        second = np.where(b >= most, 1.0, 0.0) * (1.0 - first)
-        face = np.stack([first, second, 1.0 - first - second], axis=-1)
-        away = np.where(outside[..., None], out / np.maximum(size, _TINY)[..., None], face)
-        side = np.where(local < 0.0, -1.0, 1.0)
-        return np.where(outside, size, most), (away * side) @ R.T
-
-
-@dataclass(frozen=True)
-class HeightField(GroundShape):
+class HeightField:
     """Heights at the nodes of a grid, bilinear between them, level beyond its edges."""
 
     heights: tuple[tuple[float, ...], ...]  # [along x][along y]
     spacing: tuple[float, float]
     origin: tuple[float, float, float]
+    frame: str | None = None  # the world
 
-    def nearest(self, x: Any, value: Callable[[Number], Any]) -> tuple[Any, Any]:
+    def nearest(self, x: Any) -> tuple[Any, Any]:
+        """The distance (…,) from the tangent plane below a point, and its normal (…, 3)."""
         heights, place = np.array(self.heights), x - np.array(self.origin)
         (w, dw), (u, du) = (_hats(place[..., k], self.spacing[k], heights.shape[k]) for k in (0, 1))
         along = w @ heights
@@ -111,28 +55,57 @@ def _hats(x: Any, spacing: float, count: int) -> tuple[Any, Any]:
     return np.maximum(1.0 - size, 0.0), np.where(inside[..., None], slope, 0.0)
 
 
-@dataclass(frozen=True)
-class GroundBall(GroundShape):
-    """A ball about a point of a frame, or of the world."""
+Shape: TypeAlias = HalfSpace | BoxShape | RoundShape | HeightField
+_SHAPES = (HalfSpace, BoxShape, RoundShape, HeightField)
 
-    center: Point
-    radius: float
 
-    @property
-    def frame(self) -> str | None:  # type: ignore[override]
-        return self.center.frame
+def nearest(shape: Shape, x: Any) -> tuple[Any, Any]:
+    """The distance of a point x (…, 3) from a shape, both in its frame, and the direction away (…, 3).
 
-    def nearest(self, x: Any, value: Callable[[Number], Any]) -> tuple[Any, Any]:
-        """As of all shapes; x is relative to its center."""
-        size = np.sqrt(np.maximum(np.sum(x * x, axis=-1), _TINY**2))
-        return size - self.radius, x / size[..., None]
+    It is negative inside.
+    """
+    if isinstance(shape, HalfSpace):
+        n = np.array(shape.normal)
+        return np.sum(n * x, axis=-1) - shape.height, n
+    if isinstance(shape, BoxShape):
+        return _from_box(shape, x)
+    if isinstance(shape, RoundShape):
+        return _from_segment(shape, x)
+    return shape.nearest(x)
+
+
+def _from_segment(shape: RoundShape, x: Any) -> tuple[Any, Any]:
+    start, along = np.array(shape.ends[0]), np.array(shape.ends[-1]) - np.array(shape.ends[0])
+    away = x - start
+    if len(shape.ends) > 1:
+        share = np.clip(np.sum(away * along, axis=-1) / float(along @ along), 0.0, 1.0)
+        away = away - along * share[..., None]
+    size = np.sqrt(np.maximum(np.sum(away * away, axis=-1), _TINY**2))
+    return size - shape.radius, away / size[..., None]
+
+
+def _from_box(shape: BoxShape, x: Any) -> tuple[Any, Any]:
+    R = np.reshape(np.array(shape.pose.rotation), (3, 3))  # noqa: N806
+    local = (x - np.array(shape.pose.translation)) @ R
+    over = np.abs(local) - 0.5 * np.array(shape.size)
+    out = np.maximum(over, 0.0)
+    size = np.sqrt(np.sum(out * out, axis=-1))
+    outside = size > _TINY
+    a, b, c = over[..., 0], over[..., 1], over[..., 2]
+    most = np.maximum(np.maximum(a, b), c)
+    first = np.where(a >= most, 1.0, 0.0)
+    second = np.where(b >= most, 1.0, 0.0) * (1.0 - first)
+    face = np.stack([first, second, 1.0 - first - second], axis=-1)
+    away = np.where(outside[..., None], out / np.maximum(size, _TINY)[..., None], face)
+    side = np.where(local < 0.0, -1.0, 1.0)
+    return np.where(outside, size, most), (away * side) @ R.T
 
 
 @dataclass(frozen=True)
 class RigidContact:
     """Points or spheres of a robot on a rigid shape, with Coulomb's friction and Newton's restitution."""
 
-    shape: GroundShape
+    shape: Shape
     points: tuple[Point, ...]
     radius: float
     friction: Number
@@ -151,26 +124,26 @@ class RigidContact:
                     f"which does not move; frames that do: {listing(moving, most=8)}."
                 )
             own = self.shape.frame
-            if own is not None and require_frame(robot, own, f"{self.name}: ball").link == frame.link:
+            if own is not None and require_frame(robot, own, f"{self.name}: ground").link == frame.link:
                 raise PhalanxError(
-                    f'{self.name}: frame "{point.frame}" and the ball on "{own}" are on one link of robot '
+                    f'{self.name}: frame "{point.frame}" and the ground on "{own}" are on one link of robot '
                     f'"{robot.name}", so that nothing moves between them; name a frame on another link.'
                 )
 
     def reads(self) -> set[str]:
         """The names of the simulation parameters that it reads."""
-        return {x for x in (self.friction, self.restitution) if isinstance(x, str)} | self.shape.reads()
+        return {x for x in (self.friction, self.restitution) if isinstance(x, str)}
 
-    def gaps(self, q: Any, robot: Any, parameters: Mapping[str, Any]) -> Any:
+    def gaps(self, q: Any, robot: Any) -> Any:
         """The distances (…, k) of its points from the shape at configurations of numbers."""
         made = []
         for point in self.points:
             x = _position(point, q, robot)
-            if isinstance(self.shape, GroundBall):
-                x = x - _position(self.shape.center, q, robot)
-            value = lambda n: np.asarray(parameters[n])[..., 0] if isinstance(n, str) else n  # noqa: E731
-            made.append(self.shape.nearest(x, value)[0] - self.radius)
-        return np.stack(np.broadcast_arrays(*made), axis=-1)
+            if self.shape.frame is not None:
+                pose = robot.frame_pose(q, self.shape.frame)
+                x = (np.swapaxes(pose[..., :3, :3], -1, -2) @ (x - pose[..., :3, 3])[..., None])[..., 0]
+            made.append(nearest(self.shape, x)[0] - self.radius)
+        return np.stack(made, axis=-1)
 
 
 def _position(point: Point, q: Any, robot: Any) -> Any:
@@ -194,7 +167,8 @@ def rigid(
 ) -> RigidContact:
     """Rigid contact of points with a ground: no point sinks in, and friction holds what should stick.
 
-    - `ground`: what `plane`, `box`, `height_field` or `ball` return; by default the plane z = 0.
+    - `ground`: what `plane`, `box`, `sphere`, `capsule` or `height_field` return, in the world or on a frame
+      of the robot; by default the plane z = 0.
     - `points`: frames, whose origins touch, or a mapping from frames to positions (3,) or (k, 3) in them;
       with a `radius` [m] they are the centers of spheres.
     - `friction`: Coulomb's coefficient, of sticking and sliding.
@@ -206,10 +180,10 @@ def rigid(
     """
     where = "contact.rigid"
     shape = plane() if ground is None else ground
-    if not isinstance(shape, GroundShape):
+    if not isinstance(shape, _SHAPES):
         raise PhalanxError(
-            f"{where}: ground is {shown(ground)}, expected what px.contact.plane, box, height_field or ball "
-            "return, or None for the plane z = 0."
+            f"{where}: ground is {shown(ground)}, expected what px.contact.plane, box, sphere, capsule or "
+            "height_field return, or None for the plane z = 0."
         )
     bounce = _number(restitution, f"{where}: restitution")
     if not isinstance(bounce, str) and bounce > 1.0:
@@ -221,28 +195,6 @@ def rigid(
         _number(friction, f"{where}: friction"),
         bounce,
     )
-
-
-def plane(normal: Any = (0.0, 0.0, 1.0), height: Number = 0.0) -> Plane:
-    """The ground below normal · x = `height`, which may be the name of a parameter of the simulation."""
-    where = "contact.plane"
-    return Plane(_direction(normal, f"{where}: normal"), _number(height, f"{where}: height", least=-np.inf))
-
-
-def box(size: Any, pose: Any = None) -> GroundBox:
-    """A box at rest, with sides `size` (3,) [m] along the axes of its `pose` (4, 4), about its origin."""
-    where = "contact.box"
-    sides = _vectors(size, f"{where}: size")
-    if len(sides) != 1 or not (sides > 0.0).all():
-        raise PhalanxError(f"{where}: size is {shown(size)}, expected three positive lengths.")
-    try:
-        T = np.eye(4) if pose is None else np.asarray(pose, dtype=float)  # noqa: N806
-    except UNREADABLE:
-        T = np.zeros(0)  # noqa: N806
-    if T.shape != (4, 4) or not np.abs(T[:3, :3] @ T[:3, :3].T - np.eye(3)).max() < 1e-6:
-        raise PhalanxError(f"{where}: pose is {shown(pose)}, expected a matrix (4, 4) of a rigid motion.")
-    half, center = (0.5 * sides[0]).tolist(), T[:3, 3].tolist()
-    return GroundBox(tuple(half), tuple(map(tuple, T[:3, :3].tolist())), tuple(center))
 
 
 def height_field(heights: Any, spacing: Any, origin: Any = (0.0, 0.0, 0.0)) -> HeightField:
@@ -267,16 +219,3 @@ def height_field(heights: Any, spacing: Any, origin: Any = (0.0, 0.0, 0.0)) -> H
         raise PhalanxError(f"{where}: spacing is {shown(spacing)}, expected positive lengths.")
     (start,) = _vectors(origin, f"{where}: origin")[:1].tolist()
     return HeightField(tuple(map(tuple, grid.tolist())), (float(step[0]), float(step[1])), tuple(start))
-
-
-def ball(frame: Any, radius: float, at: Any = (0.0, 0.0, 0.0)) -> GroundBall:
-    """A ball about a point `at` of a frame of the robot, which moves with it, or of the world (None)."""
-    where = "contact.ball"
-    size = float(_number(radius, f"{where}: radius", names=False))
-    if not (frame is None or isinstance(frame, str)) or size <= 0.0:
-        raise PhalanxError(
-            f"{where}: got frame {shown(frame)} and radius {shown(radius)}, expected a frame or None, and a "
-            "positive length."
-        )
-    x, y, z = _vectors(at, f"{where}: at")[0].tolist()
-    return GroundBall(Point(frame, (x, y, z)), size)

@@ -155,7 +155,7 @@ class Simulation:
         if self._settings.constraints:
             given = replace(given, q=on_loops(self._settings, given.q))
         if self._settings.contacts:
-            warn_below(self._settings, given.q, given.parameters)
+            warn_below(self._settings, given.q)
         built, shapes = self._engine.built(requested)
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in requested}
         with memory_for("rollout", _FEWER):

@@ -43,13 +43,12 @@ def on_loops(settings: Settings, q: np.ndarray) -> np.ndarray:
     return made
 
 
-def warn_below(settings: Settings, q: np.ndarray, parameters: np.ndarray) -> None:
+def warn_below(settings: Settings, q: np.ndarray) -> None:
     """One warning where points start below a rigid ground."""
-    robot, own = settings.robot, settings.unpacked(np.asarray(parameters, dtype=float))
-    q = np.asarray(q, dtype=float)
+    robot, q = settings.robot, np.asarray(q, dtype=float)
     with np.errstate(all="ignore"):
         for contact in settings.contacts:
-            depth = -contact.gaps(q, robot, own)
+            depth = -contact.gaps(q, robot)
             if not (below := depth > DEEP).any():
                 continue
             frame = contact.points[
