@@ -177,6 +177,29 @@ def test_a_shape_says_how_far_and_where_points_are() -> None:
     np.testing.assert_allclose(normal, np.array([-0.5, 0.0, 1.0]) / np.sqrt(1.25))
 
 
+def test_fingers_hold_a_box_by_friction_and_drop_it_where_they_push_too_little() -> None:
+    b = px.RobotBuilder("gripper")
+    b.add_link("world")
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        b.add_link(name, mass=0.2)
+        b.add_joint(
+            f"{name} slide", "prismatic", "world", name, axis=(side, 0, 0), origin=(-0.1 * side, 0, 0.5)
+        )
+    b.add_link("box", mass=0.3, inertia=(5e-4, 5e-4, 5e-4))
+    b.add_joint("free", "floating", "world", "box")
+    robot, mu = b.build(), 0.6
+    box = px.contact.box((0.06, 0.06, 0.06), frame="box")
+    tips = {name: [(0.0, 0.0, z) for z in (-0.02, 0.02)] for name in ("left", "right")}
+    sim = robot.simulation(1e-3, forces=px.contact.rigid(box, tips, friction=mu))
+    q = np.array([0.07, 0.07, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0])
+    least = 0.3 * G / (2 * mu)
+    push = np.zeros((2, robot.nv))
+    push[:, :2] = [[1.01 * least], [0.99 * least]]
+    run = sim.rollout(q, np.zeros(robot.nv), push[:, None], steps=1000, every=1000)
+    assert np.abs(run.q[0, -1] - q).max() < 1e-12
+    assert run.q[1, -1, 4] == pytest.approx(0.5 - 0.5 * 0.01 * G, rel=0.01)
+
+
 # ------------------------------------------------------------------------ joints
 
 
@@ -232,9 +255,11 @@ def anymal() -> tuple[Any, Any, np.ndarray, np.ndarray, np.ndarray]:
     return robot, sim, *run.final, u
 
 
-def test_a_standing_quadruped_does_not_move(anymal: Any) -> None:
+@pytest.mark.parametrize("minutes", [1, pytest.param(60, marks=pytest.mark.exhaustive)])
+def test_a_standing_quadruped_does_not_move(anymal: Any, minutes: int) -> None:
     robot, sim, q, qd, u = anymal
-    run = sim.rollout(q, qd, u, steps=60_000, every=1000, record=("q", "contact_forces", "contact_residual"))
+    names = ("q", "contact_forces", "contact_residual")
+    run = sim.rollout(q, qd, u, steps=60_000 * minutes, every=1000 * minutes, record=names)
     feet = np.array([[robot.frame_pose(x, foot)[:3, 3] for foot in FEET] for x in run.q])
     start = np.array([robot.frame_pose(q, foot)[:3, 3] for foot in FEET])
     assert np.abs(feet - start).max() < 1e-12
