@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 CLOSED = 1e-12, 3e-6  # m, rad: errors of loops after a step, in double and in single precision
 CLOSING = 30  # iterations at most
 RECOVERY = 0.2  # m/s with which a point that is below the ground leaves it at most
-DEPENDENT = 1e-9
-RECORDS = ("contact_forces", "contact_residual", "constraint_forces")
+DEPENDENT = 1e-9  # of a row, below which its pivot is nothing but rounding
 
 
 def held(settings: Settings) -> Held | None:
@@ -117,17 +116,6 @@ class Held:
     def layout(self) -> Layout:
         return Layout(len(self.points), len(self.limited), len(self.rubbing), self.settings.is_single)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of what may be recorded of it."""
-        made: dict[str, tuple[int, ...]] = {}
-        if self.points:
-            made["contact_forces"] = (len(self.points), 3)
-        if self.layout.rows:
-            made["contact_residual"] = ()
-        if self.loops:
-            made["constraint_forces"] = (self.loops,)
-        return made
-
 
 class Enforcement:
     """One step with all that it holds, on the scalars of its graph."""
@@ -160,7 +148,7 @@ class Enforcement:
         with of.ordered:
             M, force = effective(self.model, self.q, self.qd, tau, diagonal=diagonal, **more)  # noqa: N806
             self._factored(M)
-            self.free = _objects(self._outward(self._inward(force) * self.inverse))
+            self.driving = self._inward(force)
 
     def _factored(self, M: Any) -> None:  # noqa: N803
         self.L = eliminate(M)
@@ -198,10 +186,8 @@ class Enforcement:
             Y = self._inward(J)  # noqa: N806
             scaled = Y * self.inverse
             A = _products(scaled, Y)  # noqa: N806
-            W = _objects(self._outward(scaled))  # noqa: N806
-            resting = self.qd + h * self._swept()
-            before = resting + h * self.free
-            b = J @ before
+            # M^-1 of forces is only taken of all of them together.
+            b = J @ (self.qd + h * self._swept()) + (scaled @ self.driving) * h
         shown: dict[str, np.ndarray] = {}
         left = PartlyEliminated(A, list(b), count)
         p: list[Any] = []
@@ -209,10 +195,13 @@ class Enforcement:
             p, residual = self._contacts(left, rows, J[count:] @ self.qd)
             shown["contact_residual"] = np.array(residual, dtype=object)
         p = left.completed(p)
-        qdd = self.free + (np.array(p, dtype=object) @ W) * (1.0 / h)
+        with self.step.equations.ordered:
+            driven = self.driving * self.inverse + (np.array(p, dtype=object) @ scaled) * (1.0 / h)
+            qdd = _objects(self._outward(driven))
+            W = _objects(self._outward(scaled[:count])) if count else J[:0]  # noqa: N806
         if count:
-            more = self._closed(qdd, A[:count, :count], W[:count])
-            qdd = qdd + (more @ W[:count]) * (1.0 / h)
+            more = self._closed(qdd, A[:count, :count], W)
+            qdd = qdd + (more @ W) * (1.0 / h)
             shown["constraint_forces"] = (np.array(p[:count], dtype=object) + more) * (1.0 / h)
         if self.held.points:
             impulses = np.array(p[count : count + 3 * len(self.held.points)], dtype=object).reshape(-1, 3)
