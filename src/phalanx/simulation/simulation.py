@@ -296,14 +296,15 @@ class Simulation:
     def linearization(self) -> OwnFunction:
         """`linearize` as a function of q, qd, time, u and parameters (in one row), for `bind` and exports.
 
-        It returns (A, B). There is one for Euler's steps, implicit or not, without forces on links.
+        It returns (A, B). There is one for Euler's steps, implicit or not, without forces on links, loops and
+        rigid contacts.
         """
         found = self._engine.linearization
         if found is None:
             raise PhalanxError(
                 f'linearization: there is none for robot "{self.robot.name}" with integrator '
-                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected '
-                '"implicit" or "euler" and none; sim.linearize computes the matrices.'
+                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" '
+                'or "euler" and neither those nor loops and rigid contacts; sim.linearize computes the matrices.'
             )
         return found
 
