@@ -19,8 +19,9 @@ from ..program.ir import Index, Program, Real, Scalar, int_expr, plus, times
 from ..program.ops import ADD, INPUT, LESS, MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
-from ..program.passes.order import with_sincos_first
+from ..program.passes.order import behind, with_sincos_first
 from ..robot.configurations import tangent_map
+from .inner import InnerLoop, emit
 from .integrators import Next
 from .step import Step
 
@@ -45,6 +46,7 @@ class Repeated:
     fixed: Mapping[str, Mapping[str, int]]
     shown: Mapping[str, np.ndarray] = field(default_factory=dict)
     records: Mapping[str, np.ndarray] = field(default_factory=dict)
+    loops: Sequence[InnerLoop] = ()
 
 
 def one_array_each(**sizes: int) -> dict[str, dict[str, int]]:
@@ -60,8 +62,9 @@ def _loaded(b: Builder, fixed: Mapping[str, Mapping[str, int]]) -> dict[str, Any
     }
 
 
-def _code(results: Iterable[np.ndarray]) -> Program:
+def _code(results: Iterable[np.ndarray], loops: Sequence[InnerLoop] = ()) -> Program:
     flat = [x for array in results for x in array.ravel().tolist()]
+    flat += [x for loop in loops for x in loop.operands]
     return fuse(template(flat, [None] * len(flat)))
 
 
@@ -83,7 +86,8 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
         name: [b.load(b.inputs[name], k) for k in range(array.size)] for name, array in step.state.items()
     }
     known: dict[str, Any] = dict(fixed)
-    moving = _Portions(b, _code([*step.state.values(), *step.shown.values()]), known, set(fixed))
+    code = _code([*step.state.values(), *step.shown.values()], step.loops)
+    moving = _Portions(b, code, known, set(fixed), step.loops)
     recording = _Portions(b, _code(step.records.values()), known, set(fixed))
     moving.before()
     recording.before()
@@ -140,6 +144,7 @@ class Reversed:
     per_step: Mapping[str, int]
     summed: Mapping[str, np.ndarray]
     rows: Mapping[str, np.ndarray]
+    loops: Sequence[InnerLoop] = ()
 
 
 def backward(step: Reversed) -> Program:
@@ -152,8 +157,8 @@ def backward(step: Reversed) -> Program:
     b = Builder(inputs, finals | {name: (0, array.size) for name, array in step.rows.items()})
     steps, every, hold = b.size(), b.size(), b.size()
     known: dict[str, Any] = _loaded(b, step.fixed)
-    code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()])
-    moving = _Portions(b, code, known, set(step.fixed))
+    code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()], step.loops)
+    moving = _Portions(b, code, known, set(step.fixed), step.loops)
     moving.before()
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
     end, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
@@ -215,10 +220,27 @@ class _Row:
 
 
 class _Portions:
-    """Code in two portions: what depends on `fixed` inputs alone, and what changes from step to step."""
+    """Code in portions: what only `fixed` inputs enter, what each inner loop needs, and the rest of a step.
 
-    def __init__(self, b: Builder, code: Program, known: Mapping[str, Any], fixed: set[str]) -> None:
-        self._code = code
+    The last results of the code are the operands of the loops.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        code: Program,
+        known: dict[str, Any],
+        fixed: set[str],
+        loops: Sequence[InnerLoop] = (),
+    ) -> None:
+        self._b, self._known, self._loops = b, known, loops
+        every = list(code.results)
+        count = len(every) - sum(len(loop.operands) for loop in loops)
+        self._results = every[:count]
+        self._operands = []
+        for loop in loops:
+            self._operands.append(every[count : count + len(loop.operands)])
+            count += len(loop.operands)
         self._inlined = Inlined(b, lambda s: known[s.buffer.name][s.index])
         self._order = with_sincos_first(code.values)
         self._constant: set[Any] = set()
@@ -235,10 +257,19 @@ class _Portions:
 
     def now(self) -> list[Real]:
         """Append the values of one iteration; return the results."""
-        for s in self._order:
-            if s not in self._constant:
-                self._inlined.append(s)
-        return [self._inlined(x) for x in self._code.results]
+        left = [s for s in self._order if s not in self._constant]
+        for loop, operands in zip(self._loops, self._operands, strict=True):
+            needed = behind(operands)
+            for s in left:
+                if s in needed:
+                    self._inlined.append(s)
+            left = [s for s in left if s not in needed]
+            values = [self._inlined(x) for x in operands]
+            starts = len(loop.starts)
+            self._known[loop.name] = emit(self._b, loop, values[:starts], values[starts:])
+        for s in left:
+            self._inlined.append(s)
+        return [self._inlined(x) for x in self._results]
 
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
@@ -278,6 +309,7 @@ def along(step: Step, after: Next) -> Repeated:
         held={"u": s.controls, "du": s.controls} if s.controls else {},
         fixed=one_array_each(parameters=s.packed, dparameters=s.packed),
         records={name: symbols(graph, name, (s.nv,)) for name in ("dq", "dqd")},
+        loops=step.loops,
     )
 
 
@@ -302,6 +334,7 @@ def against(step: Step, after: Next) -> Reversed:
         per_step={"q": s.robot.nq, "qd": s.nv},
         summed={"lparameters": slope(flat)} if s.packed else {},
         rows={"lu": slope(step.u)} if s.controls else {},
+        loops=step.loops,
     )
 
 

@@ -154,6 +154,7 @@ class _Step(MovingCoordinates):
     joints: JointForces
     users: Callable[[Any, str], Batched]
     threads: int | None = None
+    enforcement = None
 
     @property
     def h(self) -> float:

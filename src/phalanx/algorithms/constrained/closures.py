@@ -164,6 +164,11 @@ class Seen:
             J = J - dot(S, self.wrenches(closure.b, self.seen_by_other(closure, own)))
         return transpose(self.model.joint_columns(transpose(J)))
 
+    def along(self, frame: Placement, wrenches: Array) -> Array:
+        """The rates (k, nv) at which joints move a frame along wrenches (k, 6) in its coordinates."""
+        J = dot(self.joints[1].axis, self.wrenches(frame, wrenches))
+        return transpose(self.model.joint_columns(transpose(J)))
+
     def loads(self, closure: PlacedClosure, forces: Array) -> Array:
         """The wrenches (n, 6) of the forces (k,) of a closure on the bodies."""
         own = forces @ unit(6, forces)[list(closure.rows)]

@@ -102,6 +102,21 @@ def implicit_factor(
     Source: Featherstone 2008, Tables 6.2 and 6.3, with B beside the inertia of each body.
     Cost:   work O(n depth^2), span O(depth^2).
     """
+    matrix, force = effective(model, q, qd, tau, diagonal=diagonal, external=external, impedance=impedance)
+    return substitute(eliminate(matrix), force)
+
+
+def effective(
+    model: Model,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    *,
+    diagonal: Array = 0.0,
+    external: Array = 0.0,
+    impedance: Array | None = None,
+) -> tuple[Array, Array]:
+    """The mass matrix (…, nv, nv) with what joints and links resist, and the force that it accelerates."""
     X, S, cJ = joint_kinematics(model, q)
     G: Any = model.inertia
     if impedance is not None:
@@ -114,4 +129,4 @@ def implicit_factor(
     F = accumulate(X, G) @ S.axis
     M = pairs(F, carry=lambda F, X, S: X.T @ F, emit=lambda F, X, S: dot(S, F), along=(X, S.axis))
     M = model.joint_matrix(M) + on_diagonal(model.armature + diagonal)
-    return substitute(eliminate(M), tau - bias)
+    return M, tau - bias

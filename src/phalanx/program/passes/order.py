@@ -51,7 +51,7 @@ def nearest_first(program: Program) -> Program:
     """The live statements, ordered by result: next the result that needs the fewest further ones."""
     position = {s: k for k, s in enumerate(program.body)}
     wanted = list(dict.fromkeys(x for x in program.results if isinstance(x, Scalar)))
-    needs = {x: _behind([x]) for x in wanted}
+    needs = {x: behind([x]) for x in wanted}
     order: list[Any] = []
     while wanted:
         best = min(wanted, key=lambda x: len(needs[x]))
@@ -80,12 +80,12 @@ def with_sincos_first(values: list[Any]) -> list[Any]:
     for s in values:
         if s.op in (SIN, COS):
             by_angle.setdefault(s.args[0], []).append(s)
-    needed = _behind(by_angle)
+    needed = behind(by_angle)
     both = [s for each in by_angle.values() for s in each]
     return list(dict.fromkeys([*(s for s in values if s in needed), *both, *values]))
 
 
-def _behind(values: Iterable[Any]) -> set[Any]:
+def behind(values: Iterable[Any]) -> set[Any]:
     """The given values and all their transitive operands."""
     seen: set[Any] = set()
     stack = list(values)

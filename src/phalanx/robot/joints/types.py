@@ -141,6 +141,11 @@ class JointType(ABC):
         return cls.integrate(q, qd * h), qd
 
     @classmethod
+    def swept(cls, qd: Array) -> Array:
+        """The accelerations at qdd = 0 along axes at rest: what `advance` adds to qdd."""
+        return qd * 0.0
+
+    @classmethod
     def integrate(cls, q: Array, dq: Array) -> Array:
         """Coordinates after moving from q with the constant rate dq for unit time."""
         return q + dq
@@ -385,6 +390,11 @@ class Floating(JointType):
         step = quaternion_exp(w * h)
         moved = p + matvec(transpose(transpose_quaternion(quaternion)), v * h)
         return join(moved, rotated_by(quaternion, step)), join(w, rotate_back(step, v))
+
+    @classmethod
+    def swept(cls, qd: Array) -> Array:
+        w, v = qd[..., :3], qd[..., 3:]
+        return join(w * 0.0, cross(w, v))
 
     @classmethod
     def integrate(cls, q: Array, dq: Array) -> Array:
