@@ -159,7 +159,7 @@ class Iteration:
     def moves(self) -> np.ndarray:
         """Whether a target depends on each coordinate (nq,)."""
         columns = np.concatenate([r.jacobian for r in self.rows])
-        rates = [any(isinstance(x, Scalar) for x in column) for column in columns.T]
+        rates = [any(isinstance(x, Scalar) or x for x in column) for column in columns.T]
         made = np.zeros(self.problem.robot.nq, dtype=bool)
         for c in self.problem.robot._coordinates:
             made[c.q] = any(rates[c.v])
