@@ -237,6 +237,8 @@ def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
     """`Robot.function`, as `robot/api.py` declares it; what it needs is imported now."""
     if isinstance(f, str) and f in CONSTRAINED:
         return import_module(".constraints.api", __package__).function(self, f, sizes)
+    if isinstance(f, str) and f == "distances":
+        return import_module(".constraints.clearances", __package__).function(self, sizes)
     return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
@@ -365,6 +367,11 @@ def constraint_rank(self: Robot, q: Any, *, contacts: Any = ()) -> Any:
     return import_module(".constraints.api", __package__).rank(self, q, contacts)
 
 
+def distances(self: Robot, q: Any, pairs: Any = None, *, out: Any = None, threads: int | None = None) -> Any:
+    """`Robot.distances`, as `robot/constrained.py` declares it; what it needs is imported now."""
+    return import_module(".constraints.clearances", __package__).call(self, q, pairs, out, threads)
+
+
 def close_loops(
     self: Robot,
     q: Any,
@@ -382,7 +389,7 @@ def close_loops(
 def _attach() -> None:
     for name in CONSTRAINED:
         setattr(Robot, name, _constrained(name))
-    for made in (constraint_rank, close_loops):
+    for made in (constraint_rank, close_loops, distances):
         setattr(Robot, made.__name__, as_declared(made, getattr(ConstrainedFunctions, made.__name__)))
     declare(Robot, ROBOT, FUNCTIONS.values(), _method)
     for alias, name in ALIASES.items():

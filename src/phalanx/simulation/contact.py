@@ -18,11 +18,13 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
+from ..io.visuals.covering import capsules, spheres
+from ..robot.collision import box, capsule, pairs, plane, sphere
 from ..tracing.arrays import Traced
 from .external_forces import Surroundings, require_frame
 from .loads import Above, FrameLoad, Position, above
 
-__all__ = ["ground", "spring", "tendon"]
+__all__ = ["box", "capsule", "capsules", "ground", "pairs", "plane", "sphere", "spheres", "spring", "tendon"]
 
 # Speeds [m/s] from which friction is full, of implicit and of explicit steps; those would chatter below.
 SLIP, EXPLICIT_SLIP = 1e-4, 1e-2

@@ -30,6 +30,7 @@ from ..robot.functions import Functions
 from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .arrays import Traced, scalars_of
+from .distances import distances, pairs_of
 from .result_structure import RESULT, Structure
 from .traces import Trace
 from .vocabulary import matrix_key
@@ -134,6 +135,10 @@ class TracedRobot:
     def normalize(self, q: Any) -> Traced:
         """Coordinates (nq,) as `q`, with every quaternion at unit length."""
         return self._joint_by_joint("normalize", q=(q, "q"), to="q")
+
+    def distances(self, q: Any, pairs: Any = None) -> Any:
+        """Signed distances (k,) of pairs of shapes, as `Robot.distances` takes them."""
+        return distances(self, q, pairs_of(self._equations.robot, pairs))
 
     def _joint_by_joint(self, name: str, *, to: str, **given: tuple[Any, str]) -> Traced:
         """What a method of each joint type returns, from arrays of coordinates or rates."""
