@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Inverse kinematics: how many targets are solved a second, and which share of them?
 
-    python benchmarks/inverse_kinematics.py [--targets 100000] [--peers] [--c] [--hard] [--set DAMPING=0.1]
+    python benchmarks/inverse_kinematics.py [--targets 100000] [--peers] [--c] [--collisions] [--hard] [--set DAMPING=0.1]
 
 One core, float64 and float32: random reachable poses, and poses whose start is 0.3 rad away. `--peers` adds, in the
 same run, loops of other libraries (`inverse_kinematics_peers.py`) with the same starts and up to as many
-restarts. `--c` times the exported C function, one target a call. `--hard` solves targets of robots that are known to be difficult. `--set` changes a
+restarts. `--c` times the exported C function, one target a call. `--collisions` keeps two arms apart. `--hard` solves targets of robots that are known to be difficult. `--set` changes a
 constant of `inverse_kinematics/iteration.py`. The median of the repeats counts.
 """
 
@@ -229,6 +229,66 @@ def finger() -> px.Robot:
     return serial("finger", axes, (0.0, 0.0, 0.026))
 
 
+def two_arms() -> tuple[px.Robot, list[Any]]:
+    """Two Pandas 0.6 m apart, and 15 spheres on each."""
+    arm, place = px.load("panda"), np.eye(4)
+    place[1, 3] = 0.6
+    robot = arm.merge(arm, poses=[None, place], prefixes=["left_", "right_"])
+    own = [
+        ("panda_link1", 0.09, (0.0, 0.0, -0.15)),
+        ("panda_link1", 0.08, (0.0, -0.03, 0.0)),
+        ("panda_link2", 0.08, (0.0, -0.1, 0.03)),
+        ("panda_link3", 0.07, (0.0, 0.0, -0.1)),
+        ("panda_link3", 0.07, (0.07, 0.03, 0.0)),
+        ("panda_link4", 0.07, (-0.08, 0.06, 0.0)),
+        ("panda_link5", 0.07, (0.0, 0.0, -0.25)),
+        ("panda_link5", 0.06, (0.0, 0.05, -0.17)),
+        ("panda_link5", 0.06, (0.0, 0.07, -0.08)),
+        ("panda_link5", 0.06, (0.0, 0.05, 0.0)),
+        ("panda_link6", 0.06, (0.04, 0.0, 0.0)),
+        ("panda_link7", 0.06, (0.0, 0.0, 0.05)),
+        ("panda_link7", 0.05, (0.04, 0.04, 0.1)),
+        ("panda_hand", 0.05, (0.0, 0.05, 0.04)),
+        ("panda_hand", 0.05, (0.0, -0.05, 0.04)),
+    ]
+    spheres = [
+        px.contact.sphere(side + frame, radius, center)
+        for side in ("left_", "right_")
+        for frame, radius, center in own
+    ]
+    return robot, spheres
+
+
+def collisions(count: int, repeats: int) -> None:
+    """Two arms with a target each, which spheres on them keep apart; targets of random free configurations."""
+    robot, spheres = two_arms()
+    pairs = [(a, b) for a, b in px.contact.pairs(robot, spheres) if _apart(robot, a, b)]
+    q = robot.random_state((8 * count,), np.random.default_rng(0))[0]
+    q = q[robot.distances(q, pairs).min(axis=-1) > 0.0][:count]
+    targets = {f"{side}_panda_hand": robot.frame_pose(q, f"{side}_panda_hand") for side in ("left", "right")}
+    print(f"two Pandas, {len(spheres)} spheres, {len(pairs)} pairs, {len(q)} targets")
+    print(f"{'':34}{'solved':>10}{'a second':>14}{'mean':>8}{'most':>8}{'limits':>8}{'collide':>10}")
+    for label, given in (("without", None), ("with collisions", pairs)):
+        first = {name: a[:8] for name, a in targets.items()}
+        seconds, _ = timed(lambda g=given, f=first: robot.inverse_kinematics(f, collisions=g), 1)
+        print(f"first call {seconds:.1f} s")
+        seconds, s = timed(
+            lambda g=given: robot.inverse_kinematics(targets, collisions=g, threads=1), repeats
+        )
+        found = robot.distances(s.q[s.converged], pairs).min(axis=-1)
+        print(
+            f"{label:34}{s.converged.mean():10.5f}{s.converged.sum() / seconds:14,.0f}"
+            f"{s.iterations.mean():8.2f}{s.iterations.max():8}"
+            f"{'yes' if within(robot, s.q) else 'NO':>8}{int((found <= 0.0).sum()):10}"
+        )
+
+
+def _apart(robot: px.Robot, a: Any, b: Any) -> bool:
+    """Whether links are not so close that their shapes always overlap: more than two joints apart."""
+    paths = [_path(robot, robot.frames[shape.frame].link) for shape in (a, b)]
+    return len(set(paths[0]) ^ set(paths[1])) > 2
+
+
 def _examples() -> list[tuple[str, px.Robot, str, bool]]:
     """Robots of the package example-robot-data, where it is installed."""
     import importlib.util
@@ -285,6 +345,7 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--collisions", action="store_true")
     parser.add_argument("--c", action="store_true")
     parser.add_argument("--hard", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
@@ -296,6 +357,8 @@ def main() -> None:
     print(conditions())
     if args.hard:
         hard(min(args.targets, 10_000))
+    elif args.collisions:
+        collisions(min(args.targets, 10_000), args.repeats)
     elif args.c:
         in_c(args.targets)
     else:

@@ -219,6 +219,7 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
         rest: ArrayLike | None = None, weights: Mapping[str, float | tuple[float, float]] | None = None,
         position_only: bool = False, iterations: int = 100, threads: int | None = None,
         cost: Callable[..., Any] | None = None, all: bool = False,
+        collisions: bool | Sequence[Any] | None = None, clearance: float = 0.0,
     ) -> Solutions:
         """Configurations whose frames reach their targets: `s.q` (…, nq), `s.converged`, `s.error`.
 
@@ -235,7 +236,11 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
           weight zero is free.
         - `position_only`: of poses, whether orientations are free.
         - `all`: whether `s.all` (…, m, nq) shall be the distinct solutions that the tries find, then NaN.
+        - `collisions`: pairs of bodies as `robot.distances` takes them, True for the capsules around all
+          visuals; solutions keep them more than `clearance` [m] apart.
 
+        Loops of the robot (`robot.constraints`) are closed within the tolerance; their errors follow those of
+        the targets in `error`.
         Targets and q0 may be batches of any shape, float64 or float32. What is not reached has `converged`
         False, the nearest configuration found and its error; `iterations` are those of all tries. A result
         depends on its own target and start alone, to the last bit.

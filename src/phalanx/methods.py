@@ -258,6 +258,8 @@ def inverse_kinematics(
     threads: int | None = None,
     cost: Any = None,
     all: bool = False,
+    collisions: Any = None,
+    clearance: float = 0.0,
 ) -> Any:
     """`Robot.inverse_kinematics`, as `robot/api.py` declares it; what it needs is imported now."""
     entry_point = import_module(".inverse_kinematics.solve", __package__)
@@ -276,6 +278,8 @@ def inverse_kinematics(
         threads=threads,
         cost=cost,
         all=all,
+        collisions=collisions,
+        clearance=clearance,
     )
 
 
