@@ -312,6 +312,14 @@ def track(
     )
 
 
+def reachable(
+    self: Robot, frame: str, grid: Any, *, seeds: int = 16, tolerance: float = 1e-6, **options: Any
+) -> Any:
+    """`Robot.reachable`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.reach", __package__)
+    return entry_point.reachable(self, frame, grid, seeds=seeds, tolerance=tolerance, **options)
+
+
 def inverse_kinematics_derivatives(
     self: Robot,
     q: Any,
@@ -406,6 +414,7 @@ def _attach() -> None:
             inverse_kinematics,
             inverse_kinematics_derivatives,
             track,
+            reachable,
             simulation,
             export,
             jvp,
