@@ -89,6 +89,17 @@ def test_capsules_and_planes_in_float32_and_for_all_solutions() -> None:
     assert (robot.distances(free, pairs) < 0.0).any()
 
 
+def test_true_stands_for_the_visuals_that_can_be_apart() -> None:
+    robot = px.load("puma560")
+    q = robot.random_state((200,), np.random.default_rng(4))[0]
+    apart = (robot.distances(robot.random_state((400,), np.random.default_rng(5))[0]) > 0.0).any(axis=0)
+    q = q[(robot.distances(q)[:, apart] > 0.0).all(axis=-1)]
+    poses = robot.frame_pose(q, robot.link_names[-1])
+    s = robot.inverse_kinematics({robot.link_names[-1]: poses}, collisions=True)
+    assert s.converged.mean() > 0.95
+    assert (robot.distances(s.q[s.converged])[:, apart] > 0.0).all()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -279,6 +279,16 @@ def test_points_axes_and_points_to_look_at() -> None:
     assert s.converged.all()
 
 
+def test_the_length_of_a_direction_does_not_matter() -> None:
+    robot = px.load("panda")
+    _, poses = reachable(robot, "panda_hand", (50,))
+    for length in (1e-3, 1.0, 50.0):
+        s = robot.inverse_kinematics({"panda_hand": px.target.axis(length * poses[:, :3, 2])})
+        assert s.converged.all()
+        found = robot.frame_pose(s.q, "panda_hand")[:, :3, 2]
+        assert np.abs(found - poses[:, :3, 2]).max() < 2e-6
+
+
 def test_position_only_frees_the_orientation_of_poses() -> None:
     robot = px.load("panda")
     _, poses = reachable(robot, "panda_hand", (50,))
@@ -395,6 +405,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ({"tool0": TARGET}, {"cost": 3}, "cost is 3"),
     ({"tool0": TARGET}, {"cost": lambda q, robot: q}, "expected a number"),
     ({"tool0": TARGET}, {"threads": 0}, "threads"),
+    ({"tool0": px.target.axis(np.zeros(3))}, {}, r"a direction \(0, 0, 0\)"),
     ({"world": TARGET}, {}, "no joint"),
 ]
 

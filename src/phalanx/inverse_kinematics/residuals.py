@@ -68,7 +68,7 @@ def rows_of(
     first, second, third = across(kind.axis)
     axis, basis = rotation @ third.astype(object), [rotation @ x.astype(object) for x in (first, second)]
     if kind.kind == AXIS:
-        toward, extra = given, None
+        toward, extra = given * (1.0 / graph.sqrt((given * given).sum())), None
     else:
         assert kind.kind == LOOK_AT
         way = given - origin

@@ -44,7 +44,7 @@ from .iteration import (
     sequence,
     windows,
 )
-from .target import MASS_CENTER, PARTS, POINT, POSE, SHAPES, FrameTarget
+from .target import AXIS, MASS_CENTER, PARTS, POINT, POSE, SHAPES, FrameTarget
 
 WHERE = "inverse_kinematics"
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
@@ -54,6 +54,7 @@ _RIGID = 1e-4  # by which the rotation of a pose may differ from one
 _NUMBERS = 4096  # first points of the sequence of starts
 _MOST = 1 << 24  # tries, and iterations of one
 _DISTINCT = 1e-3  # rad or m between solutions that count as two
+_POSES = 256  # in which pairs that are never apart show
 _CHUNK = 1 << 16  # starts of `all` at once
 
 
@@ -417,6 +418,10 @@ def _target(
     if isinstance(value, FrameTarget):
         kind = FrameTarget(value.kind, None, value.at, value.axis)
         require_shape(array.shape, SHAPES[kind.kind], where, f' for robot "{robot.name}"')
+        if kind.kind == AXIS and (array == 0.0).all(axis=-1).any():
+            raise PhalanxError(
+                f'{where} has a direction (0, 0, 0), expected one with a length, for robot "{robot.name}".'
+            )
     elif array.shape[-2:] == (4, 4):
         kind = FrameTarget(POSE)
     elif array.shape[-1:] == (3,):
@@ -482,7 +487,23 @@ def _pairs(robot: Robot, collisions: Any, clearance: Any) -> tuple[Pair, ...]:
                 "collisions=True for capsules around all visuals."
             )
         return ()
-    return pairs_of(robot, None if collisions is True else collisions)
+    if collisions is True:
+        return robot._memoized("pairs of visuals that may be apart", lambda: _of_visuals(robot))
+    return pairs_of(robot, collisions)
+
+
+def _of_visuals(robot: Robot) -> tuple[Pair, ...]:
+    """Pairs of the capsules around visuals, without those that overlap wherever the robot is."""
+    pairs = pairs_of(robot, None)
+    q = robot.random_state((_POSES,), np.random.default_rng(0))[0]
+    apart = (distances_of(robot, pairs)(q) > 0.0).any(axis=0)
+    made = tuple(pair for pair, is_apart in zip(pairs, apart, strict=True) if is_apart)
+    if not made:
+        raise PhalanxError(
+            f'{WHERE}: capsules around the visuals of robot "{robot.name}" overlap wherever it is; pass '
+            "pairs of shapes as collisions."
+        )
+    return made
 
 
 def _array(robot: Robot, name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:
