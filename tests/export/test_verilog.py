@@ -49,9 +49,15 @@ def designed(robot, function, **options):
 
 
 def measured(robot, d, count=20_000, seed=0):
-    """The largest error of each result, over random states, of the circuit's own arithmetic."""
+    """The largest error of each result, of the circuit's own arithmetic, over random states; half of them have
+    all rates and forces at their limits.
+    """
     rng = np.random.default_rng(seed)
     inputs = {p.name: rng.uniform(p.low, p.high, (count, p.size)) for p in d.circuit.inputs}
+    for p in d.circuit.inputs:
+        if p.name != "q":
+            ends = np.where(rng.random((count // 2, p.size)) < 0.5, p.low, p.high)
+            inputs[p.name][: count // 2] = ends
     words = d.circuit.run({p.name: p.quantised(inputs[p.name]) for p in d.circuit.inputs})
     f = d.entry.name.partition("_link")[0] if "jacobian" in d.entry.name else d.entry.name
     keywords = {"frame": robot.link_names[-1]} if f == "jacobian" else {}
@@ -80,12 +86,12 @@ def test_errors_are_below_their_proven_bound_which_is_not_far_off(name, function
 
 
 @pytest.mark.parametrize(
-    ("name", "accuracy", "most"), [("leg", 0.1, 80), ("ur5", 0.02, 250), ("panda", 0.2, 300)]
+    ("name", "accuracy", "most"), [("leg", 0.1, 75), ("ur5", 0.02, 200), ("panda", 0.2, 300)]
 )
 def test_forward_dynamics_has_a_bound_from_mechanics(name, accuracy, most):
     robot = leg() if name == "leg" else px.load(name)
     d = designed(robot, "forward_dynamics", accuracy=accuracy)
-    worst = measured(robot, d, 3000)
+    worst = measured(robot, d, 10_000)
     (bound,) = d.formats.error.values()
     assert bound.max() <= accuracy
     assert (worst <= bound).all()
@@ -99,8 +105,25 @@ def test_compliances_bound_the_inverse_of_the_mass_matrix(robot):
     inverse = robot.mass_matrix_inverse(rng.uniform(-np.pi, np.pi, (5000, robot.nq)))
     assert (np.abs(inverse) <= np.outer(b, b)).all()
     diagonal = np.sqrt(np.einsum("...ii->...i", inverse).max(axis=0))
-    assert (b < 2.6 * diagonal).all()  # the child counts, and the world that carries the parent
+    assert (b < 2.3 * diagonal).all()  # the child counts
     assert b[-1] < 1.3 * diagonal[-1]
+    assert (b[:2] < 1.25 * diagonal[:2]).all()  # the world does not move, and a body on it along its joint only
+
+
+def test_inertia_on_a_hinge_is_bounded_between_the_angles_at_which_it_is_computed(monkeypatch):
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((2, 6, 6))
+    bodies, axis, hinge = half @ np.swapaxes(half, 1, 2), np.eye(6)[2], rng.standard_normal(6)
+    found = pivots._on_hinge(bodies, axis, hinge, 0.5)
+    monkeypatch.setattr(pivots, "_ANGLES", 1 << 14)
+    turned, _ = pivots._rotations(axis)
+    moved = hinge @ np.swapaxes(turned, 1, 2)
+    exact = min(
+        np.linalg.solve(np.linalg.inv(body) + np.outer(m, m) / 0.5, axis) @ axis
+        for body in bodies
+        for m in moved[::16]
+    )
+    assert 0.5 * exact < found <= exact
 
 
 def test_inertia_behind_a_joint_is_bounded_between_the_angles_at_which_it_is_computed(monkeypatch):
