@@ -22,6 +22,7 @@ from ..hardware.folded_modules import FoldedModule
 from ..hardware.folding import FoldedPipeline, folded
 from ..hardware.lower_floats import float_circuit, float_formats
 from ..hardware.modules import Tables, module
+from ..hardware.names import signals
 from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values
 from ..hardware.schedule import Pipeline
 from ..hardware.synthesis import cells, require
@@ -74,8 +75,8 @@ class Design:
             "registers": self.pipeline.registers,
             "error_bound": bound if math.isfinite(bound := self.formats.error_bound) else None,
             "ports": {
-                **{p.name: _port(p, "input") for p in self.circuit.inputs},
-                **{p.name: _port(p, "output") for p in self.circuit.outputs},
+                **{p.signal: _port(p, "input") for p in self.circuit.inputs},
+                **{p.signal: _port(p, "output") for p in self.circuit.outputs},
             },
         }
 
@@ -140,6 +141,9 @@ def design(entry: ExportEntry, name: str, options: Mapping[str, Any]) -> Design:
             known=known,
         )
         made = lower.circuit(program, found, bounds)
+    ports = [*made.inputs, *made.outputs]
+    for port, signal in zip(ports, signals([*entry.inputs, *entry.outputs]), strict=True):
+        port.signal = signal
     interval = int(options["interval"])
     pipeline = schedule.full(made) if interval == 1 else folded(made, interval)
     return Design(name, entry, program, found, pipeline, bounds)
