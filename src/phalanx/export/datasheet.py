@@ -72,7 +72,8 @@ def _module(d: Design, stem: str, cells: Mapping[str, int], target: str) -> list
         _table(["", ""], rows),
         "### Ports",
         _PORTS.format(json=f"{_name(stem)}.json")
-        + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs),
+        + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs)
+        + "".join(f" `q[{s.start}:{s.stop}]` is a quaternion of unit length." for s in d.quaternions),
         _table(
             ["port", "direction", "shape", "bits of an element", "fraction", "range"],
             [_port(p, "in") for p in d.circuit.inputs] + [_port(p, "out") for p in d.circuit.outputs],

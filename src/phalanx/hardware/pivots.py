@@ -18,7 +18,7 @@ of the results with respect to them, which have to be those that the third fact 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,6 +116,17 @@ def factor_values(
                 known.margins[s] = _WIDER * interval.magnitude
     if bounds.b is not None and bounds.force is not None and np.isfinite(bounds.b).all():
         _Solution(run, matrices, bounds, schur, stage, remains).add_to(known)
+    return known
+
+
+def unit_squares(
+    program: Program, states: Mapping[str, np.ndarray], squares: Sequence[np.ndarray]
+) -> KnownValues:
+    """Ranges of the squares of quaternions of unit length, whose numbers at some states are `squares`."""
+    run, known = _Numbers(program, states), KnownValues()
+    for square in squares:
+        for s in run.equal(square):
+            known.ranges[s], known.margins[s] = Interval(1.0, 1.0), _WIDER
     return known
 
 
@@ -306,7 +317,7 @@ def compliances(
 
 
 def _along(outer: np.ndarray, s: np.ndarray, mobility: np.ndarray) -> float:
-    """The least inertia along a screw `s` between bodies of inertias `outer` and an inner one, of which only a
+    """The least inertia along a screw `s` between bodies of inertias `outer` and an inner one of which only a
     wrench along the axis is known, at any angle between them; 0 if it is no screw about its own axis.
     """
     size = np.linalg.norm(s[:3]) or np.linalg.norm(s[3:])
