@@ -92,7 +92,7 @@ OF_ROBOTS = """
     centroidal_momentum_time_variation close_loops configurations constrained_dynamics
     constrained_dynamics_derivatives constrained_inverse_dynamics constraint_bias constraint_error
     constraint_jacobian constraint_rank constraints coriolis_matrix coupling crba damping depth
-    description difference digest expand export fix forward_dynamics forward_dynamics_derivatives
+    description difference digest distances expand export fix forward_dynamics forward_dynamics_derivatives
     forward_kinematics frame frame_acceleration frame_names frame_pose frame_poses frame_velocity frames
     friction from_dh function gravity gravity_forces hvp impulse_dynamics inertial_parameters integrate
     inverse_dynamics inverse_dynamics_derivatives inverse_kinematics inverse_kinematics_derivatives
@@ -111,6 +111,9 @@ def test_dir_shows_what_users_may_call_and_nothing_else() -> None:
     assert dir(px.load("two_link")) == dir(ROBOT)  # whatever has been asked for so far
     for name in TOP.split():
         assert inspect.getdoc(getattr(px, name)), name
+        public = getattr(px, name)
+        if inspect.ismodule(public):
+            assert dir(public) == sorted(public.__all__), name
     generators = px.generators.__all__
     assert generators == ["chain", "coil", "dill", "snake", "tree"]
     for name in generators:

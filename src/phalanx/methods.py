@@ -82,7 +82,7 @@ def _of_frames(
     out: Any,
     threads: Any,
 ) -> Any:
-    """A function of several frames: by one kernel, in which what they share is computed once."""
+    """The result of a function for several frames, by one kernel that computes shared values once."""
     if not frames:
         raise PhalanxError(
             f"{f.name}: frame is empty, expected a name, or several such as robot.frame_names."
@@ -193,9 +193,10 @@ def simulation(
     controls: int | None = None,
     forces: Any = None,
     damping: bool = True,
-    friction: bool = True,
-    limits: bool = True,
+    friction: bool | str = True,
+    limits: bool | str = True,
     springs: bool = True,
+    constraints: bool = True,
     parameters: Any = None,
     dtype: Any = "float64",
     divergence: float = 1e10,
@@ -212,6 +213,7 @@ def simulation(
         friction=friction,
         limits=limits,
         springs=springs,
+        constraints=constraints,
         dtype=dtype,
         controls=controls,
         parameters=parameters,
@@ -237,6 +239,8 @@ def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
     """`Robot.function`, as `robot/api.py` declares it; what it needs is imported now."""
     if isinstance(f, str) and f in CONSTRAINED:
         return import_module(".constraints.api", __package__).function(self, f, sizes)
+    if isinstance(f, str) and f == "distances":
+        return import_module(".constraints.clearances", __package__).function(self, sizes)
     return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
@@ -365,6 +369,11 @@ def constraint_rank(self: Robot, q: Any, *, contacts: Any = ()) -> Any:
     return import_module(".constraints.api", __package__).rank(self, q, contacts)
 
 
+def distances(self: Robot, q: Any, pairs: Any = None, *, out: Any = None, threads: int | None = None) -> Any:
+    """`Robot.distances`, as `robot/constrained.py` declares it; what it needs is imported now."""
+    return import_module(".constraints.clearances", __package__).call(self, q, pairs, out, threads)
+
+
 def close_loops(
     self: Robot,
     q: Any,
@@ -382,7 +391,7 @@ def close_loops(
 def _attach() -> None:
     for name in CONSTRAINED:
         setattr(Robot, name, _constrained(name))
-    for made in (constraint_rank, close_loops):
+    for made in (constraint_rank, close_loops, distances):
         setattr(Robot, made.__name__, as_declared(made, getattr(ConstrainedFunctions, made.__name__)))
     declare(Robot, ROBOT, FUNCTIONS.values(), _method)
     for alias, name in ALIASES.items():

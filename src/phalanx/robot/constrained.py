@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..typing import Array, ArrayLike, External
 from .description import Constraint
@@ -176,6 +176,24 @@ class ConstrainedFunctions:
 
     def constraint_rank(self, q: ArrayLike, *, contacts: Contacts = ()) -> Array:
         """How many of the rows of `constraint_jacobian` are independent at q (…,), integers."""
+
+    def distances(
+        self,
+        q: ArrayLike,
+        pairs: Sequence[Any] | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Signed distances (…, k) of k pairs of bodies in metres, negative where they overlap.
+
+        - `pairs`: pairs of shapes, as `px.contact.sphere`, `capsule`, `plane` and `box` make them, on frames
+          of the robot or in the world. A list of shapes is a body, whose nearest one counts; the name of a
+          frame is the capsule around its visuals. Shapes that are not in pairs are paired as
+          `px.contact.pairs` does, and so are, by default, the capsules around all visuals.
+
+        `robot.function("distances", pairs=…)` is the compiled function, with `jvp`, `vjp` and `jacobian`.
+        """
 
     def close_loops(
         self,
