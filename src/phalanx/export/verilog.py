@@ -22,8 +22,8 @@ from ..hardware.folded_modules import FoldedModule
 from ..hardware.folding import FoldedPipeline, folded
 from ..hardware.lower_floats import float_circuit, float_formats
 from ..hardware.modules import Tables, module
-from ..hardware.names import signals
 from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values, unit_squares
+from ..hardware.port_names import signals
 from ..hardware.schedule import Pipeline
 from ..hardware.synthesis import cells, require
 from ..hardware.testbench import Check, testbench
