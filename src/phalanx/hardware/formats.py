@@ -206,7 +206,7 @@ class _Analysis:
             elif not math.isfinite(self.ranges[s].magnitude):
                 raise PhalanxError(
                     f"{self.where}: no bound is found for a {s.op} of {_quantity(s)}; narrow the ranges of "
-                    "the inputs by bounds={…}."
+                    'the inputs by bounds={…}, or give dtype="float32".'
                 )
         self.sensitivity = self._adjoints(errors)
 
