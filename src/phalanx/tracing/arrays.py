@@ -245,7 +245,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __round__(self, digits: int | None = None) -> Traced:
         made: Any = np.round(self, digits or 0)
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __divmod__(self, other: Any) -> tuple[Traced, Traced]:
         return self // other, self % other
