@@ -80,6 +80,7 @@ class ConstrainedFunctions:
         damping: ArrayLike | float = 0.0,
         external: External | None = None,
         inertias: ArrayLike | None = None,
+        algorithm: str = "auto",
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
     ) -> ConstrainedDynamics:
@@ -89,6 +90,8 @@ class ConstrainedFunctions:
           They are held in addition to `robot.constraints`, whose rows come first.
         - `damping`: a compliance added to the diagonal of the Delassus matrix.
         - `external`, `inertias`: as of `forward_dynamics`.
+        - `algorithm`: "dense" factors the mass matrix in straight-line code, "articulated" is linear in the
+          number of links, in loops; "auto" takes the latter for long robots.
 
         Forces act on the first frame of each constraint, in its axes: of a point three forces, of a weld
         moments and forces. Rows that depend on those before have no force. Any batch shape; `out` takes
