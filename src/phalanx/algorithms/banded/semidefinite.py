@@ -14,6 +14,7 @@ from ...spatial import Array
 # Of a row's own diagonal entry: the squared sine of the angle to the rows before, below which it depends on
 # them. Rounding leaves 1e-15 of it; loops closed to 3e-5 of their size still count as redundant.
 DEPENDENT = 1e-9
+_NOTHING = 1e-35  # below which a diagonal entry is zero: that of a row that no joint moves
 
 SemidefiniteFactor = list[
     tuple[list[Any], Any]
@@ -27,7 +28,7 @@ def factor_semidefinite(A: Array, damping: Any = 0.0) -> SemidefiniteFactor:
     """
     size, rows = len(A), []
     a = {(i, j): A[i, j] for i in range(size) for j in range(i, size)}
-    bounds = [a[i, i] * DEPENDENT for i in range(size)]
+    bounds = [a[i, i] * DEPENDENT + _NOTHING for i in range(size)]
     for i in range(size):
         a[i, i] = a[i, i] + damping
     for i in range(size):
