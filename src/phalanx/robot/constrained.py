@@ -205,12 +205,15 @@ class ConstrainedFunctions:
         fixed: Iterable[str] = (),
         tolerance: float = 1e-10,
         iterations: int = 100,
+        strict: bool = False,
         threads: int | None = None,
     ) -> ClosedLoops:
         """The configuration near q at which all of `robot.constraints` hold, and whether it was found.
 
         - `fixed`: joints that stay as they are.
         - `tolerance`: the largest error (m, rad) of a closed loop; `iterations` of Newton's method at most.
+
+        - `strict`: whether a state that cannot close is an error, which names the constraint and the rank.
 
         `error` (…,) is the largest one that remains and `worst` (…,) whose it is. Any batch shape: a state
         that does not converge affects no other one.
