@@ -157,11 +157,12 @@ def in_order(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
 
 
 def _closure(robot: Robot, c: Constraint) -> PlacedClosure:
-    first, second = _placed(robot, c.first, c.first_pose), _placed(robot, c.second, c.second_pose)
+    first, second = placed_frame(robot, c.first, c.first_pose), placed_frame(robot, c.second, c.second_pose)
     return PlacedClosure(first, second, c.kind == "point", _ROWS[c.kind])
 
 
-def _placed(robot: Robot, frame: str, pose: Any) -> Placement:
+def placed_frame(robot: Robot, frame: str, pose: Any) -> Placement:
+    """A pose on a frame, or on the world if that has no name, on the bodies of a robot."""
     n = robot.model.n
     if frame:
         found = placement_of(robot, frame)
@@ -245,7 +246,11 @@ def _bias(
 def _error(
     robot: Robot, spec: Specification, model: Any, inputs: list[Any], placed: Placed, more: Mapping[str, Any]
 ) -> Any:
-    seen = _at_rest(robot, model, inputs[0])
+    return errors(_at_rest(robot, model, inputs[0]), placed)
+
+
+def errors(seen: Seen, placed: Placed) -> np.ndarray:
+    """By how much constraints are violated (m,), closures first."""
     parts: list[Any] = []
     for c in placed[0]:
         turned, away = seen.error(c)

@@ -69,7 +69,7 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
     )
     body = body_model(graph, model, order)
     body, given, more = body_arguments(body, task)
-    announced = replace(algorithm, run=announcing(algorithm.run, graph, task.text.symbol))
+    announced = replace(algorithm, run=announcing(algorithm.run, graph, task.primal.symbol))
     with ordering(order):
         result = announced.with_rotors(body, given, more)
     plan = Plan(graph, order)
@@ -89,8 +89,8 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
             sizes = ("v",) if len(flat) < prod(shape) or shape == (1,) == task.inputs["qd"] else ("",)
             for value, target in _placed(body, flat, sizes, name):
                 plan.output(value, target)
-    elif not _want_matrix(plan, values, *task.text.outputs.values()):
-        (sizes,) = task.text.outputs.values()
+    elif not _want_matrix(plan, values, *task.primal.outputs.values()):
+        (sizes,) = task.primal.outputs.values()
         wanted = _placed(body, values, sizes)
         if algorithm.derivative:
             wanted = derived(body, order, wanted, task, _residual(body, order, given, more, task))
@@ -119,9 +119,9 @@ def _residual(
     body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: TraceTask
 ) -> Residual | None:
     """Return the inverse function, from the result of a function to its last input, or None."""
-    if not task.text.solves or body.source.joints is not None:
+    if not task.primal.solves or body.source.joints is not None:
         return None
-    inverse = default_algorithm(task.text.solves)
+    inverse = default_algorithm(task.primal.solves)
     quantity = order.graph.quantity
 
     def forces(values: list[Any]) -> Any:
