@@ -92,16 +92,17 @@ OF_ROBOTS = """
     centroidal_momentum_time_variation close_loops configurations constrained_dynamics
     constrained_dynamics_derivatives constrained_inverse_dynamics constraint_bias constraint_error
     constraint_jacobian constraint_rank constraints coriolis_matrix coupling crba damping depth
-    description difference digest expand export fix forward_dynamics forward_dynamics_derivatives
+    description difference digest distances expand export fix forward_dynamics forward_dynamics_derivatives
     forward_kinematics frame frame_acceleration frame_names frame_pose frame_poses frame_velocity frames
     friction from_dh function gravity gravity_forces hvp impulse_dynamics inertial_parameters integrate
     inverse_dynamics inverse_dynamics_derivatives inverse_kinematics inverse_kinematics_derivatives
     is_coupled is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel
     kinematic_hessian kinetic_energy left_out limits link_masses link_names loops mass_matrix
     mass_matrix_inverse merge mimics n_links name neutral normalize nq nv operational_space_inertia
-    parents potential_energy q_slices random_state regressor remove replace reroot rnea save simulation
-    spring_reference stiffness subtree to_dh to_urdf torch total_mass track v_slices vjp with_actuation
-    with_configuration with_constraint with_floating_base with_frame with_payload with_srdf wrenches
+    parents potential_energy q_slices random_state reachable regressor remove replace reroot rnea save
+    simulation spring_reference stiffness subtree to_dh to_urdf torch total_mass track v_slices vjp
+    with_actuation with_configuration with_constraint with_floating_base with_frame with_payload
+    with_srdf wrenches
 """
 
 
@@ -111,6 +112,9 @@ def test_dir_shows_what_users_may_call_and_nothing_else() -> None:
     assert dir(px.load("two_link")) == dir(ROBOT)  # whatever has been asked for so far
     for name in TOP.split():
         assert inspect.getdoc(getattr(px, name)), name
+        public = getattr(px, name)
+        if inspect.ismodule(public):
+            assert dir(public) == sorted(public.__all__), name
     generators = px.generators.__all__
     assert generators == ["chain", "coil", "dill", "snake", "tree"]
     for name in generators:

@@ -167,6 +167,7 @@ if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native.kernel import FunctionKernel, Kernel
     from ..backends.torch.functions import TorchFunctions
+    from ..inverse_kinematics.reach import Reachability
     from ..inverse_kinematics.solve import Solutions
     from ..simulation.simulation import Simulation
     from ..tracing.function import OwnFunction
@@ -219,6 +220,7 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
         rest: ArrayLike | None = None, weights: Mapping[str, float | tuple[float, float]] | None = None,
         position_only: bool = False, iterations: int = 100, threads: int | None = None,
         cost: Callable[..., Any] | None = None, all: bool = False,
+        collisions: bool | Sequence[Any] | None = None, clearance: float = 0.0,
     ) -> Solutions:
         """Configurations whose frames reach their targets: `s.q` (…, nq), `s.converged`, `s.error`.
 
@@ -235,6 +237,11 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
           weight zero is free.
         - `position_only`: of poses, whether orientations are free.
         - `all`: whether `s.all` (…, m, nq) shall be the distinct solutions that the tries find, then NaN.
+        - `collisions`: pairs of bodies as `robot.distances` takes them, True for the capsules around all
+          visuals; solutions keep them more than `clearance` [m] apart.
+
+        Loops of the robot (`robot.constraints`) are closed within the tolerance; their errors follow those of
+        the targets in `error`.
 
         Targets and q0 may be batches of any shape, float64 or float32. What is not reached has `converged`
         False, the nearest configuration found and its error; `iterations` are those of all tries. A result
@@ -257,6 +264,21 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
         The other options are those of `inverse_kinematics`; there is one try for each moment.
         """
 
+    def reachable(
+        self, frame: str, grid: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike],
+        *, seeds: int = 16, tolerance: float = 1e-6, **options: Any,
+    ) -> Reachability:
+        """Which points or poses a frame reaches: `reached` (…), `manipulability` (…), `q` (…, nq).
+
+        - `grid`: points (…, 3) or poses (…, 4, 4) in the base, or three axes (x, y, z) that span points; an
+          axis may be a number, as in `(x, 0.0, z)` for a cut.
+        - `seeds`: starts that are tried for each; of the solutions, that of the largest manipulability is
+          taken: the volume of the ellipsoid of velocities, in the directions that the frame moves in.
+        - `options` are others of `inverse_kinematics`, such as `limits`, `collisions` and `clearance`.
+
+        `px.figures.reachability` draws a cut.
+        """
+
     def inverse_kinematics_derivatives(
         self, q: ArrayLike, targets: Mapping[str, Any],
         *, limits: bool = True, position_only: bool = False, threads: int | None = None,
@@ -275,7 +297,8 @@ SIMULATION = '''    def simulation(
         self, dt: float = 1e-3,
         *, integrator: Literal[$NAMES] = "$DEFAULT",
         control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
-        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
+        damping: bool = True, friction: bool | Literal["rigid"] = True,
+        limits: bool | Literal["rigid"] = True, springs: bool = True, constraints: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
         dtype: FloatType = "float64", divergence: float = 1e10,
     ) -> Simulation:
@@ -287,7 +310,9 @@ $INTEGRATORS
         - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
         - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
           of `px.contact`, or a list of these.
-        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
+        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied. With
+          "rigid" friction sticks, or joints stop at limits, exactly: the solver of rigid contacts holds both.
+        - `constraints`: whether `robot.constraints` are held, closed to rounding after each step.
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
           "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
           bounds the joint forces of the law, others are keywords of the law and of forces.
@@ -299,7 +324,7 @@ EXPORT = '''    def export(
         self, path: Path, functions: Any = None,
         *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
-        """Write functions of this robot as code for other programs and machines; the files written.
+        """Write functions of this robot as code for other programs and machines; returns the files written.
 
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
           .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).

@@ -82,7 +82,7 @@ def _of_frames(
     out: Any,
     threads: Any,
 ) -> Any:
-    """A function of several frames: by one kernel, in which what they share is computed once."""
+    """The result of a function for several frames, by one kernel that computes shared values once."""
     if not frames:
         raise PhalanxError(
             f"{f.name}: frame is empty, expected a name, or several such as robot.frame_names."
@@ -193,9 +193,10 @@ def simulation(
     controls: int | None = None,
     forces: Any = None,
     damping: bool = True,
-    friction: bool = True,
-    limits: bool = True,
+    friction: bool | str = True,
+    limits: bool | str = True,
     springs: bool = True,
+    constraints: bool = True,
     parameters: Any = None,
     dtype: Any = "float64",
     divergence: float = 1e10,
@@ -212,6 +213,7 @@ def simulation(
         friction=friction,
         limits=limits,
         springs=springs,
+        constraints=constraints,
         dtype=dtype,
         controls=controls,
         parameters=parameters,
@@ -237,6 +239,8 @@ def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
     """`Robot.function`, as `robot/api.py` declares it; what it needs is imported now."""
     if isinstance(f, str) and f in CONSTRAINED:
         return import_module(".constraints.api", __package__).function(self, f, sizes)
+    if isinstance(f, str) and f == "distances":
+        return import_module(".constraints.clearances", __package__).function(self, sizes)
     return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
@@ -256,6 +260,8 @@ def inverse_kinematics(
     threads: int | None = None,
     cost: Any = None,
     all: bool = False,
+    collisions: Any = None,
+    clearance: float = 0.0,
 ) -> Any:
     """`Robot.inverse_kinematics`, as `robot/api.py` declares it; what it needs is imported now."""
     entry_point = import_module(".inverse_kinematics.solve", __package__)
@@ -274,6 +280,8 @@ def inverse_kinematics(
         threads=threads,
         cost=cost,
         all=all,
+        collisions=collisions,
+        clearance=clearance,
     )
 
 
@@ -304,6 +312,14 @@ def track(
         iterations=iterations,
         threads=threads,
     )
+
+
+def reachable(
+    self: Robot, frame: str, grid: Any, *, seeds: int = 16, tolerance: float = 1e-6, **options: Any
+) -> Any:
+    """`Robot.reachable`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.reach", __package__)
+    return entry_point.reachable(self, frame, grid, seeds=seeds, tolerance=tolerance, **options)
 
 
 def inverse_kinematics_derivatives(
@@ -365,6 +381,11 @@ def constraint_rank(self: Robot, q: Any, *, contacts: Any = ()) -> Any:
     return import_module(".constraints.api", __package__).rank(self, q, contacts)
 
 
+def distances(self: Robot, q: Any, pairs: Any = None, *, out: Any = None, threads: int | None = None) -> Any:
+    """`Robot.distances`, as `robot/constrained.py` declares it; what it needs is imported now."""
+    return import_module(".constraints.clearances", __package__).call(self, q, pairs, out, threads)
+
+
 def close_loops(
     self: Robot,
     q: Any,
@@ -372,17 +393,21 @@ def close_loops(
     fixed: Any = (),
     tolerance: float = 1e-10,
     iterations: int = 100,
+    strict: bool = False,
     threads: int | None = None,
 ) -> Any:
     """`Robot.close_loops`, as `robot/constrained.py` declares it; what it needs is imported now."""
     entry_point = import_module(".constraints.closing", __package__)
-    return entry_point.close_loops(self, q, fixed, tolerance, iterations, threads)
+    found = entry_point.close_loops(self, q, fixed, tolerance, iterations, threads)
+    if strict:
+        entry_point.require_closed(self, found)
+    return found
 
 
 def _attach() -> None:
     for name in CONSTRAINED:
         setattr(Robot, name, _constrained(name))
-    for made in (constraint_rank, close_loops):
+    for made in (constraint_rank, close_loops, distances):
         setattr(Robot, made.__name__, as_declared(made, getattr(ConstrainedFunctions, made.__name__)))
     declare(Robot, ROBOT, FUNCTIONS.values(), _method)
     for alias, name in ALIASES.items():
@@ -395,6 +420,7 @@ def _attach() -> None:
             inverse_kinematics,
             inverse_kinematics_derivatives,
             track,
+            reachable,
             simulation,
             export,
             jvp,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..typing import Array, ArrayLike, External
 from .description import Constraint
@@ -80,6 +80,7 @@ class ConstrainedFunctions:
         damping: ArrayLike | float = 0.0,
         external: External | None = None,
         inertias: ArrayLike | None = None,
+        algorithm: str = "auto",
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
     ) -> ConstrainedDynamics:
@@ -89,6 +90,8 @@ class ConstrainedFunctions:
           They are held in addition to `robot.constraints`, whose rows come first.
         - `damping`: a compliance added to the diagonal of the Delassus matrix.
         - `external`, `inertias`: as of `forward_dynamics`.
+        - `algorithm`: "dense" factors the mass matrix in straight-line code, "articulated" is linear in the
+          number of links, in loops; "auto" takes the latter for long robots.
 
         Forces act on the first frame of each constraint, in its axes: of a point three forces, of a weld
         moments and forces. Rows that depend on those before have no force. Any batch shape; `out` takes
@@ -177,6 +180,24 @@ class ConstrainedFunctions:
     def constraint_rank(self, q: ArrayLike, *, contacts: Contacts = ()) -> Array:
         """How many of the rows of `constraint_jacobian` are independent at q (…,), integers."""
 
+    def distances(
+        self,
+        q: ArrayLike,
+        pairs: Sequence[Any] | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Signed distances (…, k) of k pairs of bodies in metres, negative where they overlap.
+
+        - `pairs`: pairs of shapes, as `px.contact.sphere`, `capsule`, `plane` and `box` make them, on frames
+          of the robot or in the world. A list of shapes is a body, whose nearest one counts; the name of a
+          frame is the capsule around its visuals. Shapes that are not in pairs are paired as
+          `px.contact.pairs` does, and so are, by default, the capsules around all visuals.
+
+        `robot.function("distances", pairs=…)` is the compiled function, with `jvp`, `vjp` and `jacobian`.
+        """
+
     def close_loops(
         self,
         q: ArrayLike,
@@ -184,12 +205,15 @@ class ConstrainedFunctions:
         fixed: Iterable[str] = (),
         tolerance: float = 1e-10,
         iterations: int = 100,
+        strict: bool = False,
         threads: int | None = None,
     ) -> ClosedLoops:
         """The configuration near q at which all of `robot.constraints` hold, and whether it was found.
 
         - `fixed`: joints that stay as they are.
         - `tolerance`: the largest error (m, rad) of a closed loop; `iterations` of Newton's method at most.
+
+        - `strict`: whether a state that cannot close is an error, which names the constraint and the rank.
 
         `error` (…,) is the largest one that remains and `worst` (…,) whose it is. Any batch shape: a state
         that does not converge affects no other one.

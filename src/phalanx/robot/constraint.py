@@ -50,7 +50,7 @@ def weld(
     `pose` (4, 4) in the frame `first` stays at the pose `at` in `second`, without one in the base frame of
     the file; by default both are the frames themselves.
     """
-    poses = _pose(pose, "constraint.weld: pose"), _pose(at, "constraint.weld: at")
+    poses = pose_of(pose, "constraint.weld: pose"), pose_of(at, "constraint.weld: at")
     return _closure("weld", first, second, poses, name)
 
 
@@ -70,8 +70,8 @@ def axis(
     numbers) through `at` in `second`, without one in the base frame of the file.
     """
     where = "constraint.axis"
-    own = _direction(axis, f"{where}: axis")
-    other = own if at_axis is None else _direction(at_axis, f"{where}: at_axis")
+    own = direction_of(axis, f"{where}: axis")
+    other = own if at_axis is None else direction_of(at_axis, f"{where}: at_axis")
     poses = (
         Pose.of(frame_along(own), triple(offset, f"{where}: offset")),
         Pose.of(frame_along(other), triple(at, f"{where}: at")),
@@ -241,7 +241,7 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
-def _pose(value: Any, where: str) -> Pose:
+def pose_of(value: Any, where: str) -> Pose:
     if value is None:
         return IDENTITY
     matrix = real_or_none(value, where)
@@ -255,7 +255,7 @@ def _pose(value: Any, where: str) -> Pose:
     return Pose.of(rotation, matrix[:3, 3])
 
 
-def _direction(value: Any, where: str) -> tuple[float, ...]:
+def direction_of(value: Any, where: str) -> tuple[float, ...]:
     direction = triple(value, where)
     if not np.isfinite(direction).all() or np.hypot(np.hypot(*direction[:2]), direction[2]) < 1e-12:
         raise PhalanxError(f"{where} is {shown(value)}, expected a direction.")

@@ -85,8 +85,8 @@ class OneState:
 class Speedup:
     """How many processors are worth it for one state: `str` of it is the answer.
 
-    `free` is the predicted curve with values at hand everywhere at once, `charged` the one with `message`
-    operations for every message. `message_seconds` and `measured` are of this machine; None and empty where
+    `free` is the predicted curve where messages take no time, `charged` that where each takes the time of
+    `message` operations. `message_seconds` and `measured` are of this machine; None and empty where
     nothing was measured.
     """
 

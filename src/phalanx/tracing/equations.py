@@ -21,7 +21,6 @@ from ..errors import PhalanxError, nearest
 from ..products import derivative_of
 from ..program.graph import Graph, substituted, symbols
 from ..program.ir import Scalar
-from ..program.lowering import model_of
 from ..program.ops import INPUT, NEG
 from ..program.task import Call
 from ..program.trace import BodyByBody, TooLongError, parameters
@@ -30,9 +29,10 @@ from ..robot.functions import Functions
 from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .arrays import Traced, scalars_of
+from .distances import distances, pairs_of
+from .linear_algebra import matrix_key
 from .result_structure import RESULT, Structure
 from .traces import Trace
-from .vocabulary import matrix_key
 
 MOST, _LEAST = 250_000, 400  # scalars of a step: a minute of compiling; and those of a body, about
 _OF_MODEL = ("gravity", "armature")  # parameters that the model holds
@@ -81,7 +81,7 @@ class Equations:
 
     def model(self, call: Call, optional: tuple[str, ...] = ()) -> Any:
         """The robot's model as the equations of a call see it, in numbers and scalars."""
-        plain = model_of(call, optional, regrouped=True)
+        plain = call.model(optional, regrouped=True)
         if id(plain) not in self._models:
             made = parameters(self.graph, plain, "full")
             own: dict[str, Any] = {name: self.own[name] for name in _OF_MODEL if name in self.own}
@@ -134,6 +134,10 @@ class TracedRobot:
     def normalize(self, q: Any) -> Traced:
         """Coordinates (nq,) as `q`, with every quaternion at unit length."""
         return self._joint_by_joint("normalize", q=(q, "q"), to="q")
+
+    def distances(self, q: Any, pairs: Any = None) -> Any:
+        """Signed distances (k,) of pairs of shapes, as `Robot.distances` takes them."""
+        return distances(self, q, pairs_of(self._equations.robot, pairs))
 
     def _joint_by_joint(self, name: str, *, to: str, **given: tuple[Any, str]) -> Traced:
         """What a method of each joint type returns, from arrays of coordinates or rates."""
@@ -302,7 +306,7 @@ def traced_call_of(call: Call, optional: Sequence[str] = ()) -> tuple[Trace, Equ
 
 
 def _numbers(x: Scalar) -> tuple[int, ...]:
-    """The number of a result, and of what it is the negative of: sums use that with the opposite sign."""
+    """The node numbers of a result: its own and, of a negative, its operand's, which sums subtract."""
     return (x.number, x.args[0].number) if x.op is NEG and x.args[0].op is not INPUT else (x.number,)
 
 

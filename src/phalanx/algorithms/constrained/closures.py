@@ -75,7 +75,7 @@ class Seen:
 
     @cached_property
     def joints(self) -> tuple[Transform, Any, Any]:
-        """(X, S, cJ)"""
+        """(X, S, cJ) of all bodies, as `joint_kinematics` returns them."""
         return joint_kinematics(self.model, self.q)
 
     @cached_property
@@ -137,7 +137,7 @@ class Seen:
         return matvec(frame.X.E, here.a + matvec(here.K, frame.X.r) + rest)
 
     def wrenches(self, frame: Placement, F: Array) -> Array:
-        """Wrenches (k, 6) on a frame in its coordinates as all its ancestors (k, n, 6) feel them."""
+        """Wrenches (k, 6) on a frame, carried to all its ancestors (k, n, 6)."""
         X, _, _ = self.joints
         on_body = frame.X.T @ F
         return accumulate(beside(X), on_body[..., None, :] * frame.at[:, None])
@@ -145,7 +145,7 @@ class Seen:
     # ------------------------------------------------------------------- closures
 
     def seen_by_other(self, closure: PlacedClosure, own: Array) -> Array:
-        """Wrenches (k, 6) on frame a as frame b has their reactions (with the same sign), in its coordinates.
+        """Wrenches (k, 6) on frame a in the coordinates of frame b, their signs unchanged.
 
         Those of a point act at the origin of b, others at that of a.
         """
@@ -164,6 +164,11 @@ class Seen:
             J = J - dot(S, self.wrenches(closure.b, self.seen_by_other(closure, own)))
         return transpose(self.model.joint_columns(transpose(J)))
 
+    def along(self, frame: Placement, wrenches: Array) -> Array:
+        """The rates (k, nv) at which joints move a frame along wrenches (k, 6) in its coordinates."""
+        J = dot(self.joints[1].axis, self.wrenches(frame, wrenches))
+        return transpose(self.model.joint_columns(transpose(J)))
+
     def loads(self, closure: PlacedClosure, forces: Array) -> Array:
         """The wrenches (n, 6) of the forces (k,) of a closure on the bodies."""
         own = forces @ unit(6, forces)[list(closure.rows)]
@@ -171,6 +176,16 @@ class Seen:
         if closure.is_grounded:
             return F
         return F - (closure.b.X.T @ self.seen_by_other(closure, own)) * closure.b.at[:, None]
+
+    def unit_loads(self, closure: PlacedClosure) -> list[Array]:
+        """The wrenches (n, 6) of a unit force of each row of a closure on the bodies."""
+        own = unit(6, self.joints[1].axis)[list(closure.rows)]
+        loads = [(closure.a.X.T @ F) * closure.a.at[:, None] for F in own]
+        if closure.is_grounded:
+            return loads
+        other = self.seen_by_other(closure, own)
+        back = [(closure.b.X.T @ F) * closure.b.at[:, None] for F in other]
+        return [F - B for F, B in zip(loads, back, strict=True)]
 
     def acceleration(self, closure: PlacedClosure) -> Array:
         """The acceleration (k,) of frame a against frame b that shall be zero."""

@@ -318,7 +318,7 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Array], dict[str, Any]]:
     """Return the arguments of an algorithm: the body, the inputs in order, the optional ones by name."""
-    f = task.text
+    f = task.primal
     names = [*f.inputs, *task.optional]
     shapes = {name: task.shapes[name] for name in names}
     symbols = body_inputs(body.source, shapes, {**f.inputs, **f.optional})
@@ -358,10 +358,13 @@ def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
 def body_inputs(
     source: BodySource, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
 ) -> dict[str, np.ndarray]:
-    """Return the inputs of the symbolic body: its coordinates, rates, wrenches on its link; all of others."""
+    """Return the inputs of the symbolic body: its coordinates, rates, wrenches on its link; all of others.
+
+    Those without symbols are the same for all bodies.
+    """
     made = {}
     for name in shapes:
-        size, inner = symbols[name][0], shapes[name][1:]
+        size, inner = symbols.get(name, ("",))[0], shapes[name][1:]
         width = prod(inner)
         if size == "q":
             values = [_coordinate(source, name)]
