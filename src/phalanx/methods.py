@@ -82,7 +82,7 @@ def _of_frames(
     out: Any,
     threads: Any,
 ) -> Any:
-    """A function of several frames: by one kernel, in which what they share is computed once."""
+    """The result of a function for several frames, by one kernel that computes shared values once."""
     if not frames:
         raise PhalanxError(
             f"{f.name}: frame is empty, expected a name, or several such as robot.frame_names."
@@ -193,9 +193,10 @@ def simulation(
     controls: int | None = None,
     forces: Any = None,
     damping: bool = True,
-    friction: bool = True,
-    limits: bool = True,
+    friction: bool | str = True,
+    limits: bool | str = True,
     springs: bool = True,
+    constraints: bool = True,
     parameters: Any = None,
     dtype: Any = "float64",
     divergence: float = 1e10,
@@ -212,6 +213,7 @@ def simulation(
         friction=friction,
         limits=limits,
         springs=springs,
+        constraints=constraints,
         dtype=dtype,
         controls=controls,
         parameters=parameters,

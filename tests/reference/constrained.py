@@ -13,8 +13,8 @@ import phalanx as px
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 
 
-def four_bar(closure: str = "axis") -> px.Robot:
-    """A flat four-bar in space: three hinges about y from the ground at 0, the fourth 0.6 m beside it.
+def four_bar(closure: str = "axis", base: float = 0.6) -> px.Robot:
+    """A flat four-bar in space: three hinges about y from the ground at 0, the fourth `base` m beside it.
 
     Closed by "axis" it has three redundant rows, by "slot" (two equations of the plane) none.
     """
@@ -34,8 +34,8 @@ def four_bar(closure: str = "axis") -> px.Robot:
     b.add_frame("tip", parent, at)
     robot = b.build()
     kinds = {
-        "axis": px.constraint.axis("tip", axis=(0.0, 1.0, 0.0), at=(0.6, 0.0, 0.0), name="pin"),
-        "point": px.constraint.point("tip", at=(0.6, 0.0, 0.0), name="pin"),
+        "axis": px.constraint.axis("tip", axis=(0.0, 1.0, 0.0), at=(base, 0.0, 0.0), name="pin"),
+        "point": px.constraint.point("tip", at=(base, 0.0, 0.0), name="pin"),
     }
     return robot.with_constraint(kinds[closure]) if closure else robot
 

@@ -152,11 +152,12 @@ def in_order(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
 
 
 def _closure(robot: Robot, c: Constraint) -> PlacedClosure:
-    first, second = _placed(robot, c.first, c.first_pose), _placed(robot, c.second, c.second_pose)
+    first, second = placed_frame(robot, c.first, c.first_pose), placed_frame(robot, c.second, c.second_pose)
     return PlacedClosure(first, second, c.kind == "point", _ROWS[c.kind])
 
 
-def _placed(robot: Robot, frame: str, pose: Any) -> Placement:
+def placed_frame(robot: Robot, frame: str, pose: Any) -> Placement:
+    """A pose on a frame, or on the world if that has no name, on the bodies of a robot."""
     n = robot.model.n
     if frame:
         found = placement_of(robot, frame)
@@ -198,7 +199,7 @@ def closing(equations: Equations, constraints: Sequence[Constraint], q: np.ndarr
         model, _ = call.algorithm.in_frames(equations.model(call), {})
         seen = _at_rest(robot, model, q)
         rows = constraint_rows(seen, *placed)[0]
-        error = _errors(seen, placed)
+        error = errors(seen, placed)
         # A hinge whose axis points the other way has no error either.
         cosines = [1.0 + seen.error(c)[0][2, 2] if len(c.rows) == 5 else None for c in placed[0]]
     parts: list[tuple[slice, bool, Any]] = []
@@ -263,10 +264,11 @@ def _bias(
 def _error(
     robot: Robot, spec: Specification, model: Any, inputs: list[Any], placed: Placed, more: Mapping[str, Any]
 ) -> Any:
-    return _errors(_at_rest(robot, model, inputs[0]), placed)
+    return errors(_at_rest(robot, model, inputs[0]), placed)
 
 
-def _errors(seen: Seen, placed: Placed) -> np.ndarray:
+def errors(seen: Seen, placed: Placed) -> np.ndarray:
+    """By how much constraints are violated (m,), closures first."""
     parts: list[Any] = []
     for c in placed[0]:
         turned, away = seen.error(c)

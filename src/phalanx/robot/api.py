@@ -163,7 +163,8 @@ class EntryPoints:
         self, dt: float = 1e-3,
         *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",
         control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
-        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
+        damping: bool = True, friction: bool | Literal["rigid"] = True,
+        limits: bool | Literal["rigid"] = True, springs: bool = True, constraints: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
         dtype: FloatType = "float64", divergence: float = 1e10,
     ) -> Simulation:
@@ -176,7 +177,9 @@ class EntryPoints:
         - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
         - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
           of `px.contact`, or a list of these.
-        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
+        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied. With
+          "rigid" friction sticks, or joints stop at limits, exactly: the solver of rigid contacts holds both.
+        - `constraints`: whether `robot.constraints` are held, closed to rounding after each step.
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
           "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
           bounds the joint forces of the law, others are keywords of the law and of forces.
@@ -187,7 +190,7 @@ class EntryPoints:
         self, path: Path, functions: Any = None,
         *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
-        """Write functions of this robot as code for other programs and machines; the files written.
+        """Write functions of this robot as code for other programs and machines; returns the files written.
 
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
           .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).

@@ -13,13 +13,17 @@ import numpy as np
 
 from ..arrays import float_type
 from ..errors import PhalanxError, listing, nearest, shown, warn
+from ..robot.constraint import not_enforced
 from ..robot.robot import Robot
 from .arguments import integer_of
+from .enforced import held
 from .external_forces import Surroundings, several
 from .integrators import INTEGRATORS
 from .laws import read_by
+from .rigid import RigidContact
 from .simulation import Simulation
 from .step import Settings
+from .stepping import LONG
 
 MOST = 50_000  # numbers that a step reads beside the state: each is a load of compiled code
 _LINKS, _JOINTS = "link", "joint"
@@ -53,7 +57,8 @@ def declared(
     # A law that says what it reads, as those of px.control, takes all names and ignores the others.
     readers = [*([] if control is None or callable(of_law) else [control]), *forces]
     for reader in readers:
-        names = reader.reads() if isinstance(reader, Surroundings) else read_by(reader)
+        is_own = isinstance(reader, (Surroundings, RigidContact))
+        names = reader.reads() if is_own else read_by(reader)
         known |= made.keys() if names is None else names
     for name in made:
         if name not in known:
@@ -116,11 +121,12 @@ def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:
 
 _NUMBER = (int, float, np.floating, np.integer)
 _LARGEST = 1e300  # integers beyond it are no floats
-_SWITCHES = ("damping", "friction", "limits", "springs")
+_SWITCHES = ("damping", "friction", "limits", "springs", "constraints")
+_RIGID = ("friction", "limits")  # which steps may hold as contacts are
 
 
 def simulation(robot: Robot, **given: Any) -> Simulation:
-    """The simulation of what users have passed, checked."""
+    """A `Simulation` from the arguments of `robot.simulation`, which are checked."""
     where = "simulation"
     dt, integrator, control, controls = (given[k] for k in ("dt", "integrator", "control", "controls"))
     if isinstance(dt, (bool, str)) or not isinstance(dt, _NUMBER) or not 0.0 < dt <= _LARGEST:
@@ -136,8 +142,9 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             "robot.with_floating_base() frees its base."
         )
     for name in _SWITCHES:
-        if not isinstance(given[name], (bool, np.bool_)):
-            raise PhalanxError(f"{where}: {name}={shown(given[name])}, expected True or False.")
+        if not isinstance(given[name], (bool, np.bool_)) and not (name in _RIGID and given[name] == "rigid"):
+            more = ' or "rigid"' if name in _RIGID else ""
+            raise PhalanxError(f"{where}: {name}={shown(given[name])}, expected True or False{more}.")
     if control is not None and not callable(control):
         raise PhalanxError(
             f"{where}: control is {shown(control)}, expected a function law(t, q, qd, u, robot) or None."
@@ -152,8 +159,13 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         integrator=integrator,
         stiff=INTEGRATORS[integrator].stiff,
         control=control,
-        forces=forces,
-        **{name: bool(given[name]) for name in _SWITCHES},
+        forces=tuple(f for f in forces if not isinstance(f, RigidContact)),
+        **{name: bool(given[name]) for name in _SWITCHES if name != "constraints"},
+        constraints=bool(given["constraints"] and robot.constraints),
+        contacts=tuple(f for f in forces if isinstance(f, RigidContact)),
+        rigid_limits=given["limits"] == "rigid",
+        rigid_friction=given["friction"] == "rigid",
+        is_single=precision == np.float32,
         controls=integer_of(controls, f"{where}: controls", 0, MOST),
         divergence=_bound(given["divergence"], f"{where}: divergence"),
         parameters=declared(given["parameters"], robot, control, forces),
@@ -163,15 +175,43 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
             f'robot "{robot.name}".'
         )
-    held = dict.fromkeys([*(x.name for x in robot.loops), *(x.name for x in robot.description.constraints)])
-    if count := len(held):
+    _require_held(settings, where)
+    left = not_enforced(robot.description)
+    if not settings.constraints:
+        left = [*left, *(c.name for c in robot.constraints)]
+    if count := len(left):
         joints = "loop or other constraint" if count == 1 else "loops and other constraints"
         warn(
             f'{where}: robot "{robot.name}" has {count} {joints} '
-            f"({listing(held, most=4)}), not enforced: they stay open here. "
-            "Add forces between the two sides, as px.contact.spring, or accept it."
+            f"({listing(left, most=4)}), not enforced: they stay open here."
         )
     return Simulation(settings, precision, given)
+
+
+def _require_held(s: Settings, where: str) -> None:
+    """Raise if steps cannot hold what the settings ask for."""
+    found = held(s)
+    if found is None:
+        return
+    integrator, robot = INTEGRATORS[s.integrator], s.robot
+    bodies = robot.model.n * integrator.evaluations
+    if bodies > LONG:
+        raise PhalanxError(
+            f'{where}: robot "{robot.name}" has {robot.model.n} bodies; beyond '
+            f"{LONG // integrator.evaluations} steps hold neither constraints nor rigid contacts; pass "
+            "constraints=False, compliant contacts, "
+            "and limits and friction that are True or False."
+        )
+    wanted = {"loops": found.loops, "contacts": found.layout.rows}
+    for what, count in wanted.items():
+        if count and what not in integrator.holds:
+            others = [name for name, other in INTEGRATORS.items() if what in other.holds]
+            what = "rigid contacts, limits or friction" if what == "contacts" else what
+            remedy = "constraints=False" if what == "loops" else "px.contact.ground and no rigid ones"
+            raise PhalanxError(
+                f'{where}: integrator "{s.integrator}" holds no {what} of robot "{robot.name}"; take '
+                f"{listing(others)}, or {remedy}."
+            )
 
 
 def _bound(value: Any, where: str) -> float:

@@ -31,7 +31,7 @@ from ..typing import Bound
 from .arguments import Arguments, Span
 from .integrators import INTEGRATORS, Next
 from .linearization import is_analytic, linearization
-from .records import SHOWN, recorded
+from .records import recorded
 from .rollout import AGE, CLOCK, TIME, Repeated, against, along, backward, one_array_each, repeated_program
 from .step import Settings, Step
 
@@ -44,7 +44,7 @@ Stepper = Callable[[Any, Any, Any, int], tuple[np.ndarray, np.ndarray] | None]
 
 
 class Engine:
-    """All that is compiled for one simulation."""
+    """The compiled code of one simulation: steps, rollouts and their derivatives."""
 
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
@@ -65,12 +65,26 @@ class Engine:
             step = Step(self.settings)
             return step, INTEGRATORS[self.settings.integrator].advance(step)
         except TooLongError:
-            robot = self.settings.robot
-            raise PhalanxError(
-                f'simulation: a step of robot "{robot.name}" ({robot.model.n} bodies) is too long for one '
-                "kernel; "
-                "loop over robot.forward_dynamics and robot.integrate, or weld joints with robot.fix."
-            ) from None
+            raise self._too_long() from None
+
+    @cached_property
+    def smooth(self) -> tuple[Step, Next]:
+        """The scalars of one step whose inner loops have derivatives."""
+        if not self.traced[0].loops:
+            return self.traced
+        try:
+            step = Step(self.settings, smooth=True)
+            return step, INTEGRATORS[self.settings.integrator].advance(step)
+        except TooLongError:
+            raise self._too_long() from None
+
+    def _too_long(self) -> PhalanxError:
+        robot = self.settings.robot
+        return PhalanxError(
+            f'simulation: a step of robot "{robot.name}" ({robot.model.n} bodies) is too long for one '
+            "kernel; "
+            "loop over robot.forward_dynamics and robot.integrate, or weld joints with robot.fix."
+        )
 
     def built(self, requested: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
         """The code that records what is requested, and the shape of each record."""
@@ -97,6 +111,11 @@ class Engine:
     def cost(self) -> Cost:
         """Operations of one step."""
         step, after = self.traced
+        if step.loops:
+            raise PhalanxError(
+                f'cost: a step of robot "{self.settings.robot.name}" solves for constraints in loops that '
+                "end on data; no count is implemented for those."
+            )
         results = [*after.q.tolist(), *after.qd.tolist()]
         sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}
         sizes |= {"parameters": (self.settings.packed,)}
@@ -107,14 +126,15 @@ class Engine:
         """The traced step with the requested records, ready for the loop over time."""
         step, after = self.traced
         s = self.settings
-        last = {"tau": after.tau, "qdd": after.qdd}
+        last = {"tau": after.tau, "qdd": after.qdd, **after.shown}
         return Repeated(
             dt=s.dt,
             state={"q": after.q, "qd": after.qd},
             held={"u": s.controls} if s.controls else {},
             fixed=one_array_each(parameters=s.packed),
-            shown={name: last[name] for name in SHOWN if name in requested.values()},
-            records=recorded(step, requested),
+            shown={name: array for name, array in last.items() if name in requested.values()},
+            records=recorded(step, requested, {name: array.shape for name, array in last.items()}),
+            loops=tuple(step.loops),
         )
 
     def _compile(self, requested: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
@@ -213,7 +233,7 @@ class Engine:
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Derivatives along tangents at each record, and at the end."""
         s, d = self.settings, self.dtype
-        built = self._derived("along", lambda: repeated_program(along(*self.traced)))
+        built = self._derived("along", lambda: repeated_program(along(*self.smooth)))
         dq, dqd, du, more = rates
         batch = np.broadcast_shapes(
             given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2], more.shape[:-1]
@@ -234,11 +254,11 @@ class Engine:
         rows: tuple[np.ndarray, np.ndarray],
         span: Span,
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """Derivatives of all that enters, those of controls for each step apart."""
+        """The gradient with respect to all inputs of a rollout; that of controls has a row for each step."""
         s, d = self.settings, self.dtype
         batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
-        built = self._derived("against", lambda: backward(against(*self.traced)))
+        built = self._derived("against", lambda: backward(against(*self.smooth)))
         end = self._clock(span.start + span.steps)
         arrays, cores = self.operands([end], given.controls, given.parameters)
         made = [np.empty((*batch, n), d) for n in (s.nv, s.nv, *([s.packed] if s.packed else []))]
@@ -338,7 +358,7 @@ def _joined(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def _cores(outs: list[np.ndarray], state: int) -> list[int]:
-    """Axes of one simulation: of states one, of what has a row for each record two."""
+    """The number of axes of each output for one simulation: 1 of a state, 2 of records over time."""
     return [1] * state + [2] * (len(outs) - state)
 
 
@@ -346,7 +366,7 @@ NEXT = "next "  # in front of the outputs' names
 
 
 def straight_step(sim: Any) -> Program:
-    """The state after one step from q, qd, and what else the step depends on: u, parameters, time."""
+    """The program of one step: from q, qd, u, parameters and time to the next state."""
     trace = step_trace(sim)
     inputs = {**trace.inputs, TIME: (1,)}
     flat = [x for array in trace.results.values() for x in array.tolist()]
@@ -362,6 +382,11 @@ def step_trace(sim: Any) -> Trace:
             "program; export forward_dynamics and integrate on the other side."
         )
     step, after = engine.traced
+    if step.loops:
+        raise PhalanxError(
+            f'export: a step of robot "{sim.robot.name}" solves for constraints in loops inside the step, '
+            "which exports do not write yet; pass constraints=False and no rigid contacts."
+        )
     s = sim._settings
     inputs: dict[str, np.ndarray] = {"q": step.q, "qd": step.qd}
     inputs |= {"u": step.u} if s.controls else {}

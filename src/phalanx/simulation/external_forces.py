@@ -53,7 +53,7 @@ def several(forces: Any, robot: Any) -> tuple[Any, ...]:
     """The checked entries of `forces=` of a simulation."""
     each = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
     for force in each:
-        if isinstance(force, Surroundings):
+        if isinstance(force, Surroundings) or hasattr(force, "check"):
             force.check(robot)
         elif not callable(force):
             raise PhalanxError(

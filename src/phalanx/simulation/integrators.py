@@ -8,8 +8,8 @@ and the tests read `INTEGRATORS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Next:
     qd: np.ndarray
     tau: np.ndarray
     qdd: np.ndarray
+    shown: Mapping[str, np.ndarray] = field(default_factory=dict)  # what else may be recorded of it
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Integrator:
     explicit: bool = False
     # Whether it takes stiff forces as they are at the end of the step, and so is stable at any stiffness.
     stiff: bool = False
+    # What steps can hold: "loops" of robots; "contacts", which are rigid, limits and dry friction.
+    holds: tuple[str, ...] = ()
 
 
 INTEGRATORS: dict[str, Integrator] = {}
@@ -64,7 +67,7 @@ def names(*, explicit: bool = False, stiff: bool = False) -> list[str]:
     return [i.name for i in found if (i.explicit or not explicit) and (i.stiff or not stiff)]
 
 
-@integrator(order=1, stiff=True, summary="stable at stiff gains and contacts")
+@integrator(order=1, stiff=True, holds=("loops", "contacts"), summary="stable at stiff gains and contacts")
 def implicit(step: Step) -> Next:
     """Semi-implicit Euler with stiff forces as they are at the end of the step. Order 1.
 
@@ -72,19 +75,25 @@ def implicit(step: Step) -> Next:
     and a matrix for each link in contact, so that one articulated-body pass does it.
     """
     forces = step.forces(step.time, step.q, step.qd, implicit=True)
+    if step.enforcement is not None:
+        q, qd, qdd, shown = step.enforcement.advanced(forces)
+        return Next(q, qd, forces.law, qdd, shown)
     qdd = step.resisted(step.q, step.qd, forces)
     return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
 
 
-@integrator(order=1, explicit=True, summary="semi-implicit")
+@integrator(order=1, explicit=True, holds=("loops", "contacts"), summary="semi-implicit")
 def euler(step: Step) -> Next:
     """Semi-implicit (symplectic) Euler: rates first, then coordinates with the new rates. Order 1."""
     forces = step.forces(step.time, step.q, step.qd)
+    if step.enforcement is not None:
+        q, qd, qdd, shown = step.enforcement.advanced(forces)
+        return Next(q, qd, forces.law, qdd, shown)
     qdd = step.accelerations(step.q, step.qd, forces)
     return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
 
 
-@integrator(order=4, evaluations=4, explicit=True, summary="for smooth motion")
+@integrator(order=4, evaluations=4, explicit=True, holds=("loops",), summary="for smooth motion")
 def rk4(step: Step) -> Next:
     """The classical Runge-Kutta method on coordinates, the law evaluated at each stage. Order 4."""
     h = step.h
@@ -103,6 +112,8 @@ def rk4(step: Step) -> Next:
         start + (h / 6.0) * (a + 2.0 * (b + c) + d)
         for start, (a, b, c, d) in zip((step.q, step.qd), zip(*slopes, strict=True), strict=True)
     )
+    if step.enforcement is not None:
+        return Next(*step.enforcement.projected(step.normalized(q1), qd1), *first)
     return Next(step.normalized(q1), qd1, *first)
 
 

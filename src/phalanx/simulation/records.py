@@ -25,12 +25,17 @@ Entry = str | Callable[..., Any]
 
 _STATE = ("q", "qd")
 SHOWN = ("tau", "qdd")  # of the step that has just ended
+OF_CONSTRAINTS = {
+    "contact_forces": "rigid contacts",
+    "contact_residual": "rigid contacts, limits or dry friction",
+    "constraint_forces": "loops that steps hold by impulses",
+}
 _ENERGY = "energy"
 LONG = 200  # bodies beyond which steps are taken one by one, by explicit integrators alone
 _OF_STATE = [name for name, f in FUNCTIONS.items() if set(f.inputs) <= set(_STATE) and len(f.outputs) == 1]
 _PLAIN = [name for name in _OF_STATE if not FUNCTIONS[name].frame]
 _FRAMED = [name for name in _OF_STATE if FUNCTIONS[name].frame]
-NAMES = [*_STATE, *SHOWN, _ENERGY, *_PLAIN, *(f"{name}:FRAME" for name in _FRAMED)]
+NAMES = [*_STATE, *SHOWN, *OF_CONSTRAINTS, _ENERGY, *_PLAIN, *(f"{name}:FRAME" for name in _FRAMED)]
 
 
 def entries(record: Any, robot: Robot) -> dict[str, Entry]:
@@ -78,24 +83,33 @@ def _check(entry: Any, robot: Robot) -> None:
             if spec.frame:
                 robot.frame(spec.frame)
             return
-        if entry in (*_STATE, *SHOWN, _ENERGY):
+        if entry in (*_STATE, *SHOWN, *OF_CONSTRAINTS, _ENERGY):
             return
     raise PhalanxError(f"record: unknown name {shown(entry)};{nearest(entry, NAMES, what='names')}")
 
 
-def recorded(step: Step, requested: Mapping[str, Entry]) -> dict[str, np.ndarray]:
-    """The scalars of each record, functions of the state that a step leaves behind."""
-    return {name: _scalars(step, name, entry) for name, entry in requested.items()}
+def recorded(
+    step: Step, requested: Mapping[str, Entry], last: Mapping[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    """The scalars of each record, functions of the state that a step leaves behind.
+
+    `last` are the shapes of what is known of that step besides.
+    """
+    return {name: _scalars(step, name, entry, last) for name, entry in requested.items()}
 
 
-def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
+def _scalars(step: Step, name: str, entry: Entry, last: Mapping[str, tuple[int, ...]]) -> np.ndarray:
     of = step.equations
     if callable(entry):
         given = [Traced(np.asarray(x, dtype=object)) for x in (step.time, step.q, step.qd, step.u)]
         own = {label: Traced(value) for label, value in step.parameters.items()}
         return run_function(entry, given, TracedRobot(of), own, where=f'record "{name}"')
-    if entry in SHOWN:
-        return symbols(step.graph, entry, (step.robot.nv,))
+    if entry in (*SHOWN, *OF_CONSTRAINTS):
+        if entry not in last:
+            raise PhalanxError(
+                f'record: "{entry}" is of {OF_CONSTRAINTS[entry]}, which this simulation lacks.'
+            )
+        return symbols(step.graph, entry, last[entry])
     if entry in _STATE:
         return step.q if entry == "q" else step.qd
     if entry == _ENERGY:
@@ -107,7 +121,7 @@ def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
 
 
 def has_diverged(q: np.ndarray, qd: np.ndarray, qdd: Sequence[np.ndarray], bound: float) -> np.ndarray:
-    """Which simulations (…,) are beyond the finite numbers, or a bound on rates and known accelerations."""
+    """Which simulations (…,) have numbers that are not finite, or rates or accelerations above a bound."""
     good = np.isfinite(q).all(axis=-1)
     for rates in (qd, *qdd):
         good = good & _within(rates, bound)

@@ -19,9 +19,9 @@ from ..program.ir import Index, Program, Real, Scalar, int_expr, plus, times
 from ..program.ops import ADD, INPUT, LESS, MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
-from ..program.passes.order import with_sincos_first
-from ..robot.configurations import joint_by_joint
-from ..robot.robot import Robot
+from ..program.passes.order import behind, with_sincos_first
+from ..robot.configurations import tangent_map
+from .inner import InnerLoop, emit
 from .integrators import Next
 from .step import Step
 
@@ -46,6 +46,7 @@ class Repeated:
     fixed: Mapping[str, Mapping[str, int]]
     shown: Mapping[str, np.ndarray] = field(default_factory=dict)
     records: Mapping[str, np.ndarray] = field(default_factory=dict)
+    loops: Sequence[InnerLoop] = ()
 
 
 def one_array_each(**sizes: int) -> dict[str, dict[str, int]]:
@@ -61,8 +62,9 @@ def _loaded(b: Builder, fixed: Mapping[str, Mapping[str, int]]) -> dict[str, Any
     }
 
 
-def _code(results: Iterable[np.ndarray]) -> Program:
+def _code(results: Iterable[np.ndarray], loops: Sequence[InnerLoop] = ()) -> Program:
     flat = [x for array in results for x in array.ravel().tolist()]
+    flat += [x for loop in loops for x in loop.operands]
     return fuse(template(flat, [None] * len(flat)))
 
 
@@ -72,7 +74,7 @@ def final(name: str) -> str:
 
 
 def record(name: str) -> str:
-    """The output that holds a record, apart from all else whatever users call it."""
+    """The name of the output that holds a record; no other output has it, whatever users call records."""
     return f"record {name}"
 
 
@@ -84,7 +86,8 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
         name: [b.load(b.inputs[name], k) for k in range(array.size)] for name, array in step.state.items()
     }
     known: dict[str, Any] = dict(fixed)
-    moving = _Portions(b, _code([*step.state.values(), *step.shown.values()]), known, set(fixed))
+    code = _code([*step.state.values(), *step.shown.values()], step.loops)
+    moving = _Portions(b, code, known, set(fixed), step.loops)
     recording = _Portions(b, _code(step.records.values()), known, set(fixed))
     moving.before()
     recording.before()
@@ -141,6 +144,7 @@ class Reversed:
     per_step: Mapping[str, int]
     summed: Mapping[str, np.ndarray]
     rows: Mapping[str, np.ndarray]
+    loops: Sequence[InnerLoop] = ()
 
 
 def backward(step: Reversed) -> Program:
@@ -153,8 +157,8 @@ def backward(step: Reversed) -> Program:
     b = Builder(inputs, finals | {name: (0, array.size) for name, array in step.rows.items()})
     steps, every, hold = b.size(), b.size(), b.size()
     known: dict[str, Any] = _loaded(b, step.fixed)
-    code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()])
-    moving = _Portions(b, code, known, set(step.fixed))
+    code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()], step.loops)
+    moving = _Portions(b, code, known, set(step.fixed), step.loops)
     moving.before()
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
     end, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
@@ -216,10 +220,27 @@ class _Row:
 
 
 class _Portions:
-    """Code in two portions: what only `fixed` inputs enter, and what changes from step to step."""
+    """Code in portions: what only `fixed` inputs enter, what each inner loop needs, and the rest of a step.
 
-    def __init__(self, b: Builder, code: Program, known: Mapping[str, Any], fixed: set[str]) -> None:
-        self._code = code
+    The last results of the code are the operands of the loops.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        code: Program,
+        known: dict[str, Any],
+        fixed: set[str],
+        loops: Sequence[InnerLoop] = (),
+    ) -> None:
+        self._b, self._known, self._loops = b, known, loops
+        every = list(code.results)
+        count = len(every) - sum(len(loop.operands) for loop in loops)
+        self._results = every[:count]
+        self._operands = []
+        for loop in loops:
+            self._operands.append(every[count : count + len(loop.operands)])
+            count += len(loop.operands)
         self._inlined = Inlined(b, lambda s: known[s.buffer.name][s.index])
         self._order = with_sincos_first(code.values)
         self._constant: set[Any] = set()
@@ -236,14 +257,23 @@ class _Portions:
 
     def now(self) -> list[Real]:
         """Append the values of one iteration; return the results."""
-        for s in self._order:
-            if s not in self._constant:
-                self._inlined.append(s)
-        return [self._inlined(x) for x in self._code.results]
+        left = [s for s in self._order if s not in self._constant]
+        for loop, operands in zip(self._loops, self._operands, strict=True):
+            needed = behind(operands)
+            for s in left:
+                if s in needed:
+                    self._inlined.append(s)
+            left = [s for s in left if s not in needed]
+            values = [self._inlined(x) for x in operands]
+            starts = len(loop.starts)
+            self._known[loop.name] = emit(self._b, loop, values[:starts], values[starts:])
+        for s in left:
+            self._inlined.append(s)
+        return [self._inlined(x) for x in self._results]
 
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
-    """Where the program of a step is built; runtime sizes are 0 here."""
+    """A builder with the inputs and outputs of a rollout's program; sizes known only at run time are 0."""
     inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
@@ -271,7 +301,7 @@ def along(step: Step, after: Next) -> Repeated:
     seeds |= _numbered(flat, symbols(graph, "dparameters", (s.packed,)))
     nq = len(step.q)
     moved = _objects(tangents([*after.q.tolist(), *after.qd.tolist()], seeds))
-    change = _by_joint(s.robot, "rates_of", after.q, moved[:nq], "q", "v")
+    change = tangent_map(s.robot._coordinates, "rates_of", after.q, moved[:nq])
     state = {"q": after.q, "qd": after.qd, "dq": change, "dqd": moved[nq:]}
     return Repeated(
         dt=s.dt,
@@ -279,14 +309,15 @@ def along(step: Step, after: Next) -> Repeated:
         held={"u": s.controls, "du": s.controls} if s.controls else {},
         fixed=one_array_each(parameters=s.packed, dparameters=s.packed),
         records={name: symbols(graph, name, (s.nv,)) for name in ("dq", "dqd")},
+        loops=step.loops,
     )
 
 
 def against(step: Step, after: Next) -> Reversed:
-    """The adjoint of a step: from cotangents of the state behind it to those of what it starts from."""
+    """The adjoint of a step: from cotangents of the state after it to those of all its inputs."""
     s, graph = step.settings, step.graph
     lq, lqd = symbols(graph, "lq", (s.nv,)), symbols(graph, "lqd", (s.nv,))
-    weights = [*_by_joint(s.robot, "coordinate_slopes", after.q, lq, "v", "q").tolist(), *lqd.tolist()]
+    weights = [*tangent_map(s.robot._coordinates, "coordinate_slopes", after.q, lq).tolist(), *lqd.tolist()]
     found = adjoints([*after.q.tolist(), *after.qd.tolist()], weights)
     slope: Callable[[np.ndarray], np.ndarray] = lambda leaves: _objects(  # noqa: E731
         [found.get(x.number, 0.0) for x in leaves.tolist()]
@@ -295,7 +326,7 @@ def against(step: Step, after: Next) -> Reversed:
     return Reversed(
         dt=s.dt,
         state={
-            "lq": _by_joint(s.robot, "along_rates", step.q, slope(step.q), "q", "v"),
+            "lq": tangent_map(s.robot._coordinates, "along_rates", step.q, slope(step.q)),
             "lqd": slope(step.qd),
         },
         held={"u": s.controls} if s.controls else {},
@@ -303,17 +334,12 @@ def against(step: Step, after: Next) -> Reversed:
         per_step={"q": s.robot.nq, "qd": s.nv},
         summed={"lparameters": slope(flat)} if s.packed else {},
         rows={"lu": slope(step.u)} if s.controls else {},
+        loops=step.loops,
     )
 
 
 def _numbered(leaves: np.ndarray, rates: np.ndarray) -> dict[int, Any]:
     return {x.number: r for x, r in zip(leaves.tolist(), rates.tolist(), strict=True)}
-
-
-def _by_joint(robot: Robot, method: str, q: np.ndarray, values: np.ndarray, of: str, to: str) -> np.ndarray:
-    """Values of coordinates ("q") or rates ("v") as those of the other, joint by joint."""
-    made = np.zeros(robot.nq if to == "q" else robot.nv, dtype=object)
-    return joint_by_joint(robot._coordinates, method, made, to, (q, "q"), (values, of))
 
 
 def _objects(values: list[Any]) -> np.ndarray:

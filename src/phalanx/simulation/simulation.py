@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -36,6 +37,7 @@ from .integrators import INTEGRATORS
 from .laws import read_by
 from .records import Run, entries, has_diverged, warn_diverged
 from .rollout import AGE, CLOCK
+from .starting import on_loops, warn_below
 from .step import Settings
 from .stepping import LONG, Stepping
 
@@ -115,7 +117,7 @@ class Simulation:
         threads: int | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> Run:
-        """So many steps from each of a batch of states, recorded after every `every`-th of them.
+        """The records of `steps` steps from each of a batch of states, one after every `every` steps.
 
         - `q` (…, nq), `qd` (…, nv): the states at the beginning.
         - `controls` (k,) constant, or (…, T, k) where T divides `steps`, each held over steps / T of them.
@@ -150,6 +152,10 @@ class Simulation:
         span = span_of("rollout", steps, every, start, threads)
         requested = entries(record, self.robot)
         given = checked("rollout", self._settings, self._dtype, q, qd, controls, parameters, span.steps)
+        if self._settings.constraints:
+            given = replace(given, q=on_loops(self._settings, given.q))
+        if self._settings.contacts:
+            warn_below(self._settings, given.q)
         built, shapes = self._engine.built(requested)
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in requested}
         with memory_for("rollout", _FEWER):
@@ -206,7 +212,7 @@ class Simulation:
         """A function without arguments that makes `steps` steps, updating these arrays in place.
 
         For loops in real time: set `controls` (…, k) and `parameters` (…, size) in place, call, read `q` and
-        `qd` in place. Time goes on.
+        `qd` in place. Time continues from call to call.
         """
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
@@ -290,14 +296,15 @@ class Simulation:
     def linearization(self) -> OwnFunction:
         """`linearize` as a function of q, qd, time, u and parameters (in one row), for `bind` and exports.
 
-        It returns (A, B). There is one for Euler's steps, implicit or not, without forces on links.
+        It returns (A, B). There is one for Euler's steps, implicit or not, without forces on links, loops and
+        rigid contacts.
         """
         found = self._engine.linearization
         if found is None:
             raise PhalanxError(
                 f'linearization: there is none for robot "{self.robot.name}" with integrator '
-                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected '
-                '"implicit" or "euler" and none; sim.linearize computes the matrices.'
+                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" '
+                'or "euler" and neither those nor loops and rigid contacts; sim.linearize finds the matrices.'
             )
         return found
 
@@ -404,12 +411,12 @@ class Simulation:
 
     @property
     def compile_seconds(self) -> float:
-        """Time that compiling has taken so far, tracing apart."""
+        """Seconds spent on compiling so far, without tracing."""
         return self._engine.seconds
 
     @property
     def cost(self) -> Cost:
-        """Operations of one step, records apart; its critical path is what a lane waits for."""
+        """The operations of one step without its records, and their critical path."""
         return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:

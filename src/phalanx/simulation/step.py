@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.constrained.dense import constrained_dynamics
 from ..algorithms.forward.implicit import implicit
 from ..algorithms.registry import find
 from ..dispatch import choose, evaluate
@@ -25,9 +26,12 @@ from ..robot.model import with_inertias
 from ..robot.robot import Robot
 from ..tracing.arrays import Traced
 from ..tracing.equations import Equations, TracedRobot
+from .enforced import Enforcement, Held, held
 from .external_forces import loads_of
+from .inner import Body, InnerLoop, inner_loop
 from .laws import run_law
 from .loads import FrameLoad, impedances, on_bodies, on_links, seen_ahead
+from .rigid import RigidContact
 from .slopes import Slopes, in_joints
 
 SLIDING = 1e-2  # rate [rad/s, m/s] from which dry friction is full
@@ -105,7 +109,7 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
     robot, nothing = settings.robot, np.zeros(settings.nv)
     own = robot._memoized("resistances", lambda: resistances(robot._assembly))
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
-    friction = parameters.get("friction", own.friction if settings.friction else nothing)
+    friction = nothing if settings.rigid_friction else settings.dry_friction(parameters)
     stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
     return JointForces(robot, damping, friction, stiffness, own.spring_reference, settings.stops)
 
@@ -118,7 +122,11 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     """
     robot, h = settings.robot, settings.dt
     limits = robot.limits
-    if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
+    if (
+        not settings.limits
+        or settings.rigid_limits
+        or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any())
+    ):
         return ()
     most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
@@ -195,6 +203,16 @@ class Settings:
     controls: int
     divergence: float  # rates and accelerations beyond are no motion any more
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    constraints: bool = False  # whether the loops of the robot are held
+    contacts: tuple[RigidContact, ...] = ()
+    rigid_limits: bool = False  # whether limits and dry friction of joints are held as contacts are
+    rigid_friction: bool = False
+    is_single: bool = False  # whether numbers have single precision
+
+    def dry_friction(self, parameters: Mapping[str, Any]) -> Any:
+        """The dry friction (nv,) of joints."""
+        own = self.robot._memoized("resistances", lambda: resistances(self.robot._assembly))
+        return parameters.get("friction", own.friction if self.friction else np.zeros(self.nv))
 
     @property
     def nv(self) -> int:
@@ -272,9 +290,11 @@ class MovingCoordinates:
 class Step(MovingCoordinates):
     """The traced scalars of one step, and what integrators compute with them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, smooth: bool = False) -> None:
         self.settings = settings
         self.graph = Graph()
+        self.loops: list[InnerLoop] = []
+        self._smooth = smooth  # whether solutions of inner loops have derivatives
         robot = settings.robot
         self.h = settings.dt
         self.time = symbols(self.graph, "time", ())
@@ -283,6 +303,24 @@ class Step(MovingCoordinates):
         self.u = symbols(self.graph, "u", (settings.controls,))
         self.parameters = settings.unpacked(symbols(self.graph, "parameters", (settings.packed,)))
         self.equations = Equations(robot, self.graph, self.parameters)
+
+    def solved(
+        self, name: str, starts: Sequence[Any], read: Sequence[Any], limit: int, body: Body
+    ) -> np.ndarray:
+        """The results of a loop inside the step, as `inner_loop` describes it: symbols of the graph."""
+        self.loops.append(inner_loop(name, starts, read, limit, body))
+        return symbols(self.graph, name, (len(starts),))
+
+    @cached_property
+    def enforcement(self) -> Enforcement | None:
+        """The constraints that steps hold; None if there are none."""
+        found = held(self.settings)
+        return Enforcement(self, found, self._smooth) if found else None
+
+    @cached_property
+    def dry(self) -> Any:
+        """The dry friction (nv,) of joints."""
+        return self.settings.dry_friction(self.parameters)
 
     @cached_property
     def joints(self) -> JointForces:
@@ -319,7 +357,7 @@ class Step(MovingCoordinates):
     def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, constant: set[int]) -> Any:
         """Stiffness and damping of each joint force by its own coordinate and rate, never negative.
 
-        Results of the robot's functions count as constant, and so are costly subexpressions.
+        Results of the robot's functions, and what is costly to differentiate, count as constants.
         """
         slope, made = Slopes(law.tolist(), constant), []
         for values, at in ((q, self._coordinate), (qd, range(self.settings.nv))):
@@ -341,10 +379,23 @@ class Step(MovingCoordinates):
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """The accelerations qdd under the given forces."""
         more: dict[str, Any] = {}
+        if (own := self.enforcement) is not None and own.held.loops:
+            return self._accelerations_on_loops(own.held, q, qd, forces)
         if forces.loads:
             more["external"] = on_links(self.equations, q, forces.loads)
         made: np.ndarray = self.equations("forward_dynamics", q, qd, forces.tau, **more)
         return made
+
+    def _accelerations_on_loops(
+        self, held: Held, q: np.ndarray, qd: np.ndarray, forces: Forces
+    ) -> np.ndarray:
+        model, (closures, equations) = self.model, held.placed
+        external: Any = on_bodies(self.equations, model, q, forces.loads) if forces.loads else 0.0
+        with self.equations.ordered:
+            qdd, _ = constrained_dynamics(
+                model, q, qd, forces.tau, closures=closures, equations=equations, external=external
+            )
+        return np.asarray(qdd, dtype=object)
 
     @cached_property
     def model(self) -> Any:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,44 @@ def solve_semidefinite(rows: SemidefiniteFactor, b: list[Any]) -> list[Any]:
         for j, scaled in enumerate(right, i + 1):
             x[i] = x[i] - scaled * x[j]
     return x
+
+
+class PartlyEliminated:
+    """The equations A x = -b without the first `count` unknowns, in which A (k, k) is semidefinite.
+
+    Rows that depend on those before, within `dependent`, have x = 0.
+    """
+
+    def __init__(self, A: Array, b: Sequence[Any], count: int, dependent: float = DEPENDENT) -> None:
+        size = len(A)
+        a = {(i, j): A[i, j] for i in range(size) for j in range(i, size)}
+        bounds = [a[i, i] * dependent for i in range(count)]
+        left = list(b)
+        self._rows: list[tuple[list[Any], Any, Any]] = []
+        for i in range(count):
+            pivot = _inverse(a[i, i], bounds[i])
+            right = [a[i, j] * pivot for j in range(i + 1, size)]
+            for j, scaled in enumerate(right, i + 1):
+                left[j] = left[j] - scaled * left[i]
+                for m in range(j, size):
+                    a[j, m] = a[j, m] - scaled * a[i, m]
+            self._rows.append((right, pivot, left[i]))
+        rest = range(count, size)
+        self.matrix = np.empty((len(rest), len(rest)), dtype=object)
+        for i in rest:
+            for j in rest:
+                self.matrix[i - count, j - count] = a[min(i, j), max(i, j)]
+        self.b = left[count:]
+
+    def completed(self, rest: list[Any]) -> list[Any]:
+        """All unknowns from those that were not eliminated."""
+        made = list(rest)
+        for right, pivot, own in reversed(self._rows):
+            value = own * pivot
+            for scaled, x in zip(right, made, strict=True):
+                value = value + scaled * x
+            made.insert(0, -value)
+        return made
 
 
 def _inverse(pivot: Any, bound: Any) -> Any:

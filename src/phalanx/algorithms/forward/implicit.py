@@ -53,7 +53,7 @@ def implicit_aba(
     external: Array = 0.0,
     impedance: Array | None = None,
 ) -> Array:
-    """Joint accelerations `qdd` (…, nv) by articulated bodies, as `implicit` has them, of joints uncoupled.
+    """Joint accelerations `qdd` (…, nv) of `implicit` by articulated bodies; no joint mimics another.
 
     Source: Featherstone 2008, Table 7.1, p. 132, with D beside the armature and B beside the inertia.
     Cost:   work O(n), span O(depth).
@@ -97,11 +97,26 @@ def implicit_factor(
     external: Array = 0.0,
     impedance: Array | None = None,
 ) -> Array:
-    """Joint accelerations `qdd` (…, nv) by the factor of the matrix, as `implicit` has them.
+    """Joint accelerations `qdd` (…, nv) of `implicit` by factoring the matrix.
 
     Source: Featherstone 2008, Tables 6.2 and 6.3, with B beside the inertia of each body.
     Cost:   work O(n depth^2), span O(depth^2).
     """
+    matrix, force = effective(model, q, qd, tau, diagonal=diagonal, external=external, impedance=impedance)
+    return substitute(eliminate(matrix), force)
+
+
+def effective(
+    model: Model,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    *,
+    diagonal: Array = 0.0,
+    external: Array = 0.0,
+    impedance: Array | None = None,
+) -> tuple[Array, Array]:
+    """The mass matrix (…, nv, nv) with what joints and links resist, and the force that it accelerates."""
     X, S, cJ = joint_kinematics(model, q)
     G: Any = model.inertia
     if impedance is not None:
@@ -114,4 +129,4 @@ def implicit_factor(
     F = accumulate(X, G) @ S.axis
     M = pairs(F, carry=lambda F, X, S: X.T @ F, emit=lambda F, X, S: dot(S, F), along=(X, S.axis))
     M = model.joint_matrix(M) + on_diagonal(model.armature + diagonal)
-    return substitute(eliminate(M), tau - bias)
+    return M, tau - bias
