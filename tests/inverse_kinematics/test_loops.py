@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.backends.native.compile import host
 
 
 def along(x: float) -> np.ndarray:
@@ -60,6 +63,23 @@ def test_a_four_bar_linkage_reaches_points_of_its_coupler_curve_by_pinocchios_ki
         )
         assert np.linalg.norm(coupler - point) < 1.001e-6
         assert np.linalg.norm(end - [0.6, 0.0, 0.0]) < 1.001e-6
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no C compiler")
+def test_c_closes_loops_with_the_same_bits(tmp_path: Path) -> None:
+    from reference.c_library import Library
+
+    robot = four_bar()
+    flags = ("-O1", "-march=native") if host().fma else ("-O1",)
+    library = Library(robot, "inverse_kinematics:coupler", tmp_path, "float64", "gcc", flags)
+    q = closed(robot, robot.random_state((20,), np.random.default_rng(0))[0])
+    poses, start = robot.frame_pose(q, "coupler"), 0.9 * q
+    found = robot.inverse_kinematics({"coupler": poses}, start, seeds=4, iterations=50)
+    settings = np.tile([1e-6, 4.0, 50.0, 0.0], (len(q), 1))
+    x, error, _ = library("inverse_kinematics_coupler", start, poses, settings)
+    assert found.converged.all()
+    assert np.array_equal(x, found.q)
+    assert np.array_equal(error, found.error)
 
 
 def test_off_the_coupler_curve_nothing_is_reached() -> None:

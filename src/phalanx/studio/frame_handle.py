@@ -51,8 +51,13 @@ class FrameHandle:
         page, session = self.page, self.page.session
         with page.lock:
             if self.on.value and self.grip is None:
+                pose = session.frame_pose(self.name)
                 self.grip = page.server.scene.add_transform_controls(
-                    "/dragged", scale=0.22 * session.size, depth_test=False
+                    "/dragged",
+                    scale=0.22 * session.size,
+                    depth_test=False,
+                    position=pose[:3, 3],
+                    wxyz=quaternions(pose[None, :3, :3])[0],
                 )
                 self.grip.on_update(lambda event: page.safely(lambda: self.drag(event), self.message))
                 self.grip.on_drag_end(lambda _: page.safely(self._place, self.message))

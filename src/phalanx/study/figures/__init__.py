@@ -7,8 +7,8 @@ Every function returns a matplotlib figure and, given a `path`, also writes it (
 
 from .cost_figures import comparison, cost_over_n, speedup_over_processors
 from .data_flow import data_flow
-from .reach import reachability
 from .trajectories import motion, recorded
+from .workspace_cut import reachability
 
 __all__ = [
     "comparison",
