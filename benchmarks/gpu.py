@@ -31,7 +31,7 @@ from phalanx.backends.native.freestanding import ExportedFunction
 from phalanx.dispatch import resolve
 from phalanx.export.api import ExportEntry, entries
 from phalanx.program.lowering import _rolled
-from phalanx.program.passes.register_pressure import for_registers, peak
+from phalanx.program.passes.order import for_registers, peak
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -38,7 +38,7 @@ from phalanx.backends.native.emit import widths
 _CALLS = 10  # in a burst, at least
 SERIAL = {"inverse_dynamics": "cartesian_tensor", "forward_dynamics": "aba", "mass_matrix": "crba"}
 
-# Algorithms whose sweeps run in segments, and the serial form that they are measured against.
+# Algorithms whose sweeps run in segments, or columns in lanes, and the form that they are measured against.
 CUT = {
     ("inverse_dynamics", "lathrop"): ("inverse_dynamics", "luh_walker_paul"),
     ("inverse_dynamics", "scan"): ("inverse_dynamics", "luh_walker_paul"),
@@ -48,6 +48,8 @@ CUT = {
     ("forward_dynamics", "cfa, published"): ("forward_dynamics", "aba"),
     ("forward_dynamics", "dca"): ("forward_dynamics", "aba"),
     ("mass_matrix", "recursive_doubling"): ("mass_matrix", "composite_original"),
+    ("mass_matrix", "newton_euler_variant"): ("mass_matrix", "composite_original"),
+    ("mass_matrix", "processor_array"): ("mass_matrix", "composite_original"),
 }
 # Algorithms with options, by the name that the rows have.
 OPTIONS = {"cfa, published": ("cfa", {"solver": "odd_even", "bias": "global"})}
@@ -123,7 +125,7 @@ def fresh(fills: dict[str, Callable[[np.ndarray], Any]], n: int, rounds: int = 1
 
 
 SHARED = ("forward_dynamics", "inverse_dynamics", "forward_kinematics", "mass_matrix")
-# Chains below 10,000 links have 8 segments by default, which one thread computes.
+# Chains below 4096 links have 8 segments by default, which one thread computes.
 _SHARING: dict[str, Any] = {
     "forward_dynamics": ("partition", {"segments": 16}),
     "inverse_dynamics": ("partition", {"segments": 16}),

@@ -111,6 +111,9 @@ def test_dir_shows_what_users_may_call_and_nothing_else() -> None:
     assert dir(px.load("two_link")) == dir(ROBOT)  # whatever has been asked for so far
     for name in TOP.split():
         assert inspect.getdoc(getattr(px, name)), name
+        public = getattr(px, name)
+        if inspect.ismodule(public):
+            assert dir(public) == sorted(public.__all__), name
     generators = px.generators.__all__
     assert generators == ["chain", "coil", "dill", "snake", "tree"]
     for name in generators:

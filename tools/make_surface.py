@@ -302,7 +302,7 @@ EXPORT = '''    def export(
         self, path: Path, functions: Any = None,
         *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
-        """Write functions of this robot as code for other programs and machines; the files written.
+        """Write functions of this robot as code for other programs and machines; returns the files written.
 
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
           .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).

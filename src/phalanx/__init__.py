@@ -116,7 +116,10 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_LATER[name], __name__)
-    return getattr(module, name, module)
+    found = getattr(module, name, module)
+    if isinstance(found, ModuleType):  # `dir` shows what it offers, not what it imports
+        setattr(found, "__dir__", lambda: sorted(found.__all__))  # noqa: B010
+    return found
 
 
 class _PublicModules:

@@ -193,7 +193,7 @@ _spare: deque[_PooledBlock] = deque(maxlen=4)  # appending drops the oldest; bot
 
 
 class _Loan:
-    """A block that a user's arrays refer to; when the last of them ends, it returns to the pool."""
+    """A block lent to a user's arrays; it returns to the pool when the last of them is deleted."""
 
     def __init__(self, block: _PooledBlock, shape: tuple[int, ...], typestr: str) -> None:
         self.block = block

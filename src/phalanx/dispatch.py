@@ -402,7 +402,7 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
 
 
 def single(call: Call) -> Call | None:
-    """The call that "auto" makes for one state instead of this one, which is for more; None if alike."""
+    """The call that "auto" makes for one state, where it differs from this one for several; else None."""
     chosen = choose(call.robot, call.algorithm.function, 1)
     return None if chosen is call.algorithm else Call(call.robot, chosen, call.frame, call.options)
 
@@ -431,7 +431,7 @@ def serving(call: Call, name: str = "auto") -> Backend:
     """The backend that runs a call for a requested name."""
     if isinstance(name, str) and name in ("auto", "native") and not is_native(call):
         name = "numpy"
-    if is_one_of(name, ("jax",)) and call.algorithm.derivative and not call.robot.nv:
+    if not call.robot.nv and call.algorithm.derivative and is_one_of(name, ("jax",)):
         name = "numpy"  # there is nothing that JAX could differentiate by
     if isinstance(name, str) and name == "auto":
         return next(found for found in map(backend, _PREFERRED) if found.serves(call))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """One long chain on several processes or machines: each MPI rank has a part of its links.
 
-A state takes two messages of a kilobyte: how each part moves as a whole, and how it yields as a whole. Every
-rank joins what all parts have sent, and finishes its own links.
+A state takes two messages of a kilobyte: the motion of each part as a whole, and its response to wrenches at
+its ends. Every rank joins the messages of all parts, and then computes its own links.
 """
 
 from __future__ import annotations

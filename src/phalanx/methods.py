@@ -82,7 +82,7 @@ def _of_frames(
     out: Any,
     threads: Any,
 ) -> Any:
-    """A function of several frames: by one kernel, in which what they share is computed once."""
+    """The result of a function for several frames, by one kernel that computes shared values once."""
     if not frames:
         raise PhalanxError(
             f"{f.name}: frame is empty, expected a name, or several such as robot.frame_names."

@@ -120,7 +120,7 @@ def hvp(
 
 
 def _step(robot: Robot, function: str, given: Mapping[str, Any]) -> Any:
-    """A step of coordinates as a function, which takes none of the keywords of the others."""
+    """ "integrate", "difference" or "normalize" as a function for products; it takes no keywords."""
     if given:
         raise PhalanxError(f"{function}: takes no {listing(given)}; leave it out.")
     return robot.function(function)

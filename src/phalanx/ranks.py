@@ -117,7 +117,7 @@ class Ranks:
     # ------------------------------------------------------------- who is still there
 
     def _watch(self, where: str) -> None:
-        """Connect all ranks with rank 0; without connections only the time tells that a rank has ended."""
+        """Connect all ranks with rank 0; without connections only a timeout shows that a rank has ended."""
         what = "the first message of all ranks"
         server = socket.create_server(("", 0)) if self.rank == 0 else None
         token = token_bytes(16)
@@ -236,7 +236,7 @@ def _addresses() -> list[str]:
 
 
 def _yield() -> None:
-    """Let others have the core."""
+    """Yield the core to other processes."""
     if hasattr(os, "sched_yield"):
         os.sched_yield()
     else:

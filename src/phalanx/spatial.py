@@ -351,7 +351,7 @@ class Momentum(Field):
 
     @classmethod
     def of(cls, G: Inertia, V: Array, times: float = 1.0) -> Momentum:
-        """That of rigid bodies with inertias G and twists V, times a factor, which meets constants here."""
+        """The momenta of rigid bodies with inertias G and twists V, times a factor."""
         w, v = angular(V), linear(V)
         m, h, moment = (x * (-2.0 * times) for x in (G.m, G.h, G.moment))
         J = unpack(second_moments(moment))
@@ -386,7 +386,7 @@ def unit_inertias(like: Array) -> Inertia:
 
 
 def each(field: Any) -> Any:
-    """The field of one body with an axis of length one for all whom it serves alike."""
+    """The field of one body with an axis of length one, to be broadcast over several."""
     return field.map(lambda array, rank: array[(..., None) + (slice(None),) * rank])
 
 

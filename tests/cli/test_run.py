@@ -69,9 +69,10 @@ def test_columns_of_the_input_are_kept_as_asked(keep: str, columns: Any, log: Pa
         (["torques", "power", "panda", "log.npz"], "panda log.npz -o o.npz -f torques -f power"),
         (["panda", "log.npz"], "panda log.npz -o o.npz -f inverse_dynamics"),
         (["power", "panda", "log.npz", "-f", "torques"], "panda log.npz -o o.npz -f torques -f power"),
+        (["log.npz", "panda", "-f", "torques"], "panda log.npz -o o.npz -f torques"),
     ],
 )
-def test_functions_that_are_not_named_by_f_are_one_line_with_the_right_order(
+def test_words_in_another_order_are_one_line_with_the_right_order(
     words: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*words, "-o", "o.npz") == 2

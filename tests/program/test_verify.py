@@ -43,7 +43,7 @@ from phalanx.program.ir import (
 )
 from phalanx.program.lowering import lowered, specialised, unrolls
 from phalanx.program.passes.nonfinite import spread
-from phalanx.program.passes.register_pressure import for_registers
+from phalanx.program.passes.order import for_registers
 from phalanx.program.rolled import roll
 from phalanx.program.task import Call, refusal_of_loops
 from phalanx.program.text import parse, text

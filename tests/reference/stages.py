@@ -49,9 +49,13 @@ def layout(
     return StageLayout(inputs, outputs, n, parents, columns, numbers, **given)
 
 
-def program(laid: StageLayout, *stages: Stage, lanes: int = 2, items: int = 0) -> Program:
-    """The program of some stages; for a work-group of so many `items`, if any."""
+def program(laid: StageLayout, *stages: Stage, lanes: int = 2, items: int = 0, alone: int = 0) -> Program:
+    """The program of some stages; for a work-group of `items`, or one state in `alone` lanes, if any."""
     rolled = RolledProgram(laid, list(stages))
+    if alone:
+        made = rolled.alone(alone)
+        assert made is not None
+        return made
     return rolled.grouped(items) if items else rolled.built(lanes)
 
 

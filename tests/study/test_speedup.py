@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import phalanx as px
-from phalanx.study.speedup import Curve, best_curve
+from phalanx.study.speedup import Curve, best_curve, core_count
 
 FEW = (1, 2, 4, 8)
 
@@ -106,9 +106,18 @@ def test_a_schedule_on_cores_charges_every_message() -> None:
 
 
 def test_a_long_chain_is_measured_on_lanes_and_cores() -> None:
-    found = px.speedup(px.chain(10_000), "inverse_dynamics")
+    found = px.speedup(px.chain(4_096), "inverse_dynamics")
     assert len(found.free.processors) == 1
     assert "see what was measured" in found.answer
     assert found.measured[1].lanes > 1
     if len(found.measured) > 2:  # more than one core
         assert found.measured[2].cores > 1
+
+
+def test_a_chain_too_short_for_cores_is_measured_in_more_segments() -> None:
+    found = px.speedup(px.chain(500), "inverse_dynamics")
+    on_cores = [m for m in found.measured if m.cores > 1]
+    if core_count() > 1:
+        assert [m.algorithm for m in on_cores if m.cores == 2] == ["partition(segments=16)"]
+        assert "2 cores with segments in" in found.measurements
+        assert "by partition(segments=16)" in found.measurements

@@ -105,9 +105,9 @@ def links_of(model: Model, X: Transform) -> Links:
 
 
 def constants(model: Model) -> tuple[Array, ...]:
-    """The constant fields of links, one row per body: (W, T, unused, seated, rotor, unknown).
+    """The constants of links, one row per body, as `Links` has them: (W, T, unused, seated, rotor, unknown).
 
-    Links that are `seated` have their seat in their own frame.
+    A link is `seated` if the axes of its joint are constant in the link's own frame.
     """
     shape, dtype = Shape(model), model.axis.dtype
     W, T, unused = bases(model)
@@ -119,7 +119,7 @@ def constants(model: Model) -> tuple[Array, ...]:
 
 
 def _as_before(model: Model) -> np.ndarray:
-    """Whether bodies (n,) only are one more axis of the one before, in the same frame."""
+    """Whether each body (n,) only adds an axis to the one before, in the same frame."""
     still = np.zeros(model.n, dtype=bool)
     for g in model.groups:
         still[g.bodies] = g.motion.nq == 0
@@ -129,7 +129,7 @@ def _as_before(model: Model) -> np.ndarray:
 
 
 def _seat(seated: Array, X: Array, one: Array, rank: int) -> Array:
-    """Arrays of transforms, those of links that are seated replaced by ones that change nothing."""
+    """Arrays of transforms, with the identity for links that are seated."""
     return namespace(X).where(seated[(..., *(None,) * rank)], one, X)
 
 
@@ -172,7 +172,7 @@ def bases(model: Model) -> tuple[Array, Array, Array]:
 def _axes(model: Model, last: np.ndarray, d: int) -> np.ndarray:
     """S (m, 6, d) of joints with d bodies: of one body in its frame, of several in that of the last but one.
 
-    There the axes of all do not move: each motion keeps its own axis, and those in the middle
+    All axes are constant there: each motion leaves its own axis in place, and those in the middle
     change no axis before them, else the joint is refused.
     """
     axis, rest = model.axis.astype(float), model.rest.map(lambda a, _: a.astype(float))

@@ -131,7 +131,7 @@ class Algorithm:
         return {**more, "external": wrenches}
 
     def with_rotors(self, model: Model, inputs: Sequence[Any], more: Mapping[str, Any]) -> Any:
-        """The result of the equations, which know armature at rest, for armature that moves."""
+        """The result of the equations, plus the velocity-dependent forces of rotors on moving axes."""
         function = FUNCTIONS[self.function]
         given = dict(zip(function.inputs, inputs, strict=True))
         force = model.rotor_forces(given["qd"]) if function.forces and "qd" in given else None

@@ -65,7 +65,7 @@ def _sizes(model: Model) -> tuple[Array, Array]:
 
 
 def _balls(model: Model, mass: Array, turn: Array) -> Articulated:
-    """Inertias that are the same in all directions."""
+    """Isotropic inertias: those of balls."""
     zero = mass * 0.0
     stack = namespace(zero).stack
     return Articulated(

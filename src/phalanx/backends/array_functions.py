@@ -87,7 +87,7 @@ class ArrayFunctions(Generic[X, A]):
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric."""
 
     def regressor(self, q: X, qd: X, qdd: X, **options: Unpack[ArrayOptions]) -> A:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart."""
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, without armature."""
 
     def centroidal_momentum(
         self, q: X, qd: X,

@@ -100,7 +100,7 @@ def given_inputs(call: Call, inputs: Sequence[Any], optional: Mapping[str, Any])
 
 
 def _require_open_inertias(call: Call) -> None:
-    """Raise if the equations of a call know the robot's own inertias only."""
+    """Raise if the algorithm of a call accepts no inertias but the robot's own."""
     a = call.algorithm
     if _is_open(a):
         return
@@ -200,7 +200,7 @@ class Backend(ABC):
     name: ClassVar[str]
 
     def serves(self, call: Call) -> bool:
-        """Whether "auto" may choose this backend for a call."""
+        """Whether `backend="auto"` may choose this backend for a call."""
         return True
 
     def cost(self, call: Call) -> Any:

@@ -175,7 +175,7 @@ class Parameters:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All parameters."""
+        """The names of all parameters."""
         return frozenset((*self.positional, *self.keywords))
 
     @cached_property
@@ -368,7 +368,7 @@ def _filled(f: Function) -> str:
 def _recomputes(f: Function) -> str:
     shapes = f" {', '.join(f'({shape(sizes)})' for sizes in f.outputs.values())}"
     what = shapes if len(f.outputs) <= 3 else f", {len(f.outputs)} arrays,"
-    return f"A step() that recomputes `out`{what} from these very arrays."
+    return f"A function of no arguments that recomputes `out`{what} from these arrays, in place."
 
 
 def _algorithms(f: Function) -> str:

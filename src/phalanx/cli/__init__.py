@@ -131,7 +131,7 @@ def _unwritten(command: str, error: OSError) -> int:
 
 
 def _complain(text: str) -> None:
-    """One line on standard error, if there is any."""
+    """Print one line on standard error, if the process has one."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 

@@ -23,8 +23,9 @@ def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) ->
         metavar="ROBOT",
         nargs=None if default is None else "?",
         default=default,
-        help="a built-in robot, a generated one (snake:200, chain:50, tree:30), a URDF, MJCF, DH or "
-        "saved robot file, or - for standard input" + ("" if default is None else f" (default: {default})"),
+        help="a built-in robot, a generated one (snake:200, chain:50, tree:30), a URDF, MJCF, SDF, DH "
+        "or saved robot file, or - for standard input"
+        + ("" if default is None else f" (default: {default})"),
     )
     parser.add_argument("--floating-base", action="store_true", help="let the base move freely")
     parser.add_argument(

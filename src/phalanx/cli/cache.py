@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _size(count: int) -> str:
-    """Return bytes as people say them."""
+    """A number of bytes as text, such as "1.5 MB"."""
     for unit, size in (("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

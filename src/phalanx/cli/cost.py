@@ -118,7 +118,7 @@ def _parts(found: Cost, by: str) -> list[str]:
 
 
 def _notes(found: Cost) -> list[str]:
-    """Width and bytes in words, and what the convention charges."""
+    """Sentences on width, on bytes, and on what the convention charges."""
     b, steps = found.bytes, len(found.width)
     too_long = "" if found.has_path else "; their path is not known"
     loops = f"The kernel consists of loops over bodies, which operations and path are about{too_long}. "
@@ -137,7 +137,7 @@ def _notes(found: Cost) -> list[str]:
 
 
 def _formulas(form: ClosedForm) -> list[str]:
-    """Formulas and the sizes they were verified for, what L is, and where they do not hold."""
+    """Lines with formulas in n, the sizes they were verified for, the meaning of L, and exceptions."""
     rows, found = [], []
     for what, part in (("operations", form), ("critical path", form.span)):
         for kind in _KINDS:

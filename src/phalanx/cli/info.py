@@ -112,7 +112,7 @@ def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> 
 
 
 def _actuator_table(facts: dict[str, Any], width: int, everything: bool) -> list[str]:
-    """Rows of the actuators that the robot states; others are those of its joints."""
+    """Rows of the actuators that the file declares; none where there is one at each joint."""
     actuators = facts["actuators"] if facts["actuation_stated"] else []
     if not actuators:
         return []

@@ -149,10 +149,15 @@ def _print(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
 
 
 def _require_functions(args: argparse.Namespace) -> None:
-    """Raise unless -f names functions, and the robot and the recording are the only other words."""
+    """Raise unless -f names functions, and the only other words are the robot, then the recording."""
+    from ..data.recording import format_of
+
     words: list[str] = [args.robot, args.recording, *args.others]
     *names, robot, recording = words
-    if names or not args.functions:
+    is_swapped = bool(format_of(Path(robot)) and not format_of(Path(recording)))
+    if is_swapped:
+        robot, recording = recording, robot
+    if names or is_swapped or not args.functions:
         functions = [*args.functions, *names] or ["inverse_dynamics"]
         wanted = " ".join([robot, recording, "-o", args.output, *(f"-f {name}" for name in functions)])
         raise PhalanxError(

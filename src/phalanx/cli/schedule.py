@@ -162,7 +162,7 @@ def _facts(s: Schedule) -> list[str]:
 
 
 def _least(s: Schedule) -> str:
-    """The least work of an algorithm, where it is not the schedule's own."""
+    """The least work and its algorithm, as text; empty if that is the scheduled one."""
     return f"{number(s.least.work)} by {s.least.algorithm}" if s.least.work < s.work else ""
 
 

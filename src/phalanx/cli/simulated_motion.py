@@ -102,7 +102,7 @@ def _standing(robot: Robot, q: np.ndarray, feet: list[str] | None) -> Any:
 
 
 def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, Any]:
-    """The options of `robot.simulation` that say what drives the robot and what it stands on."""
+    """The options of `robot.simulation` for control laws, external forces and contacts."""
     options: dict[str, Any] = {}
     friction = FRICTION if args.friction is None else args.friction
     if not args.hold:
@@ -172,7 +172,7 @@ def _rollout(sim: Any, controls: np.ndarray, every: int, threads: int | None) ->
 
 
 def _pieces(rows: int, steps: int) -> list[tuple[int, int]]:
-    """How many records are there before a piece, and how many it adds; a record takes so many steps.
+    """(records before it, records in it) for each piece of a rollout; a record takes `steps` steps.
 
     Pieces are equal, and large enough that their number costs nothing.
     """
@@ -191,7 +191,7 @@ def _joined(
     preparing: float,
     computing: float,
 ) -> SimulatedMotion:
-    """All pieces as one, the start in front."""
+    """The motion whose records are those of all pieces, the initial state first."""
     kinetic, potential = robot.kinetic_energy(q, qd), robot.potential_energy(q)
 
     def joined(name: str, first: np.ndarray | None = None) -> np.ndarray:

@@ -13,3 +13,7 @@ from .recording import Recording, open
 from .transform import BatchTransform, transform
 
 __all__ = ["BatchTransform", "Recording", "RunReport", "differentiate", "open", "run", "transform"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -146,7 +146,7 @@ class _Progress:
         return self.made(task, part_of(self.job, task, self.skip_bad))
 
     def made(self, task: FrameTask, part: FilePart) -> FilePart:
-        """Count a part that was made now."""
+        """Count a part computed in this run, and return it."""
         self.written += len(part.body)
         self.computed += int(part.note["rows"])
         self.count(part.note, task)

@@ -169,7 +169,7 @@ def require_replaceable(out: Path, *, folder: bool) -> None:
 
 
 def _signature(folder: Path) -> str | None:
-    """The mark of a folder; None where there is none."""
+    """The content of a folder's marker file; None where there is none."""
     for path in (folder / _MARK, folder / _GROUP):
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -185,7 +185,7 @@ def _signature(folder: Path) -> str | None:
 
 
 def _names(folder: Path) -> str:
-    """A hash of the names of all files in a folder except our mark."""
+    """A hash of the names of all files in a folder, except the marker file."""
     found = []
     for root, folders, files in os.walk(folder):
         links = [name for name in folders if not is_real_folder(Path(root, name))]
@@ -224,7 +224,7 @@ class RunFolder:
         raise self._foreign() if os.path.lexists(self.path) and not is_run(self.path) else self._busy()
 
     def _is_foreign(self) -> bool:
-        """Whether something else is at the folder's path.
+        """Whether something other than a folder of runs is at the path.
 
         Decided by one listing: a run that ends meanwhile removes its plan last, so that its folder has one,
         or is empty.

@@ -330,7 +330,7 @@ class Job:
         return batch, {name: batch[name][start - low : stop - low] for name in self.kept}
 
     def _borders(self, source: Source, batch: Mapping[str, np.ndarray], low: int, high: int) -> np.ndarray:
-        """Rows after the first of all that were read at which episodes start."""
+        """The rows at which episodes start, without the first row read."""
         name = source.episode_column
         if name and name in batch:
             index = batch[name].reshape(-1)
@@ -353,7 +353,7 @@ class Job:
         start: int,
         stop: int,
     ) -> dict[str, np.ndarray]:
-        """The state of the frames start to stop, what was not recorded differentiated inside each episode."""
+        """The state of the frames start to stop; rates not recorded are differentiated within episodes."""
         rate, nv = self.recording.rate, self.recording.robot.nv
         assert rate is not None
         high = low + len(state["q"])

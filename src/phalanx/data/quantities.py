@@ -96,7 +96,7 @@ def needs_of(results: Sequence[ComputedColumn]) -> list[str]:
 
 
 def known() -> list[str]:
-    """Names of all functions of recordings."""
+    """The names of all functions that can be computed for recordings."""
     plain = [name for name, f in FUNCTIONS.items() if len(f.outputs) == 1 and set(f.inputs) <= set(STATE)]
     return [*plain, *_OWN, *ALIASES]
 

@@ -277,7 +277,7 @@ class UnfinishedRun:
         return [w for t, w in pairs if t.target == target and SKIPPED not in w.note]
 
     def _nothing(self, target: int) -> WrittenPart:
-        """No frames, for a file of which every piece was left out: readers expect it all the same."""
+        """An empty part, for a file all of whose frames were skipped: readers expect the file to exist."""
         part = self.job.nothing(target)
         assert not len(part.body)
         return WrittenPart(len(self.job.writer.head(0)), 0, part.note)

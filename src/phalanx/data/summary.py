@@ -196,7 +196,7 @@ class _Change:
 
 
 def _changes(robot: Robot) -> Iterator[_Change]:
-    """All exchanges of two joints with one coordinate, and all signs."""
+    """All exchanges of two joints with one coordinate each, and all reversed signs."""
     single = [(c.q.start, c.v.start) for c in robot._coordinates if c.q.stop - c.q.start == 1]
     names = rates(robot)
     for (q, v), (p, w) in combinations(single, 2):
@@ -209,7 +209,7 @@ def _changes(robot: Robot) -> Iterator[_Change]:
 
 
 def _better(robot: Robot, state: Mapping[str, np.ndarray]) -> tuple[list[str], float]:
-    """Changes that make the residual clearly smaller, one after another, and what is left then."""
+    """Changes that each make the residual clearly smaller, and the residual after them."""
     best, found = _score(state["tau"], _computed(robot, state)), []
     if robot.nv > _MOST or robot.is_coupled:
         return [], best

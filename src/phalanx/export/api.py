@@ -308,7 +308,7 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> ExportEntry:
 
 
 def _own(function: OwnFunction) -> ExportEntry:
-    """A user's function, to be exported; NaN goes where its operations take it."""
+    """An entry for a user's function; NaN spreads as its operations spread it."""
     program = function.program()
     shapes = program.shapes
     inputs = _identifiers({buffer.name: shapes[buffer.name] for buffer in program.inputs}, ())
@@ -377,7 +377,7 @@ def _step(sim: Simulation) -> ExportEntry:
 
 
 def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Shapes by names that are valid in C; `grad_` is put before names in `taken`, those of inputs."""
+    """Shapes by names that are valid in C; a name in `taken` gets the prefix `grad_`."""
     made: dict[str, tuple[int, ...]] = {}
     used = {name: name for name in taken}
     for name, shape in shapes.items():

@@ -14,7 +14,7 @@ from ..languages.dialects import bits_functions, c, helpers, named
 from ..program import ops
 from ..program.elementary import LARGEST
 from ..program.ir import Select, Value, statements
-from ..program.passes.register_pressure import peak
+from ..program.passes.order import peak
 from .api import Request
 from .casadi import casadi_derivatives, casadi_entries
 from .comments import banner, constants, described

@@ -29,7 +29,7 @@ _ORDERS = (0, 1, 2)
 
 @dataclass
 class CasadiDerivatives:
-    """What is exported of the derivatives of one function: routines, and where they differ from zero."""
+    """The exported derivatives of one function: routines, and the positions of entries that are not zero."""
 
     name: str
     jacobian: Routine | None = None
@@ -193,14 +193,14 @@ class _External:
         loop = f"for (i = 0; i < {rows}; ++i) for (j = 0; j < {columns}; ++j)"
         self.lines.append(f"if (res[{k}]) {loop} res[{k}][j * {rows} + i] = w[{at} + i * {columns} + j];")
 
-    def pick(self, k: int, places: Sequence[int]) -> None:
-        """Copy the entries of a result from places in working memory, if it is wanted."""
-        if not places:
+    def pick(self, k: int, addresses: Sequence[int]) -> None:
+        """Copy the entries of a result from working memory, if the caller wants the result."""
+        if not addresses:
             return
         table = f"{self.name}_t{len(self.tables)}"
-        listed = ", ".join(map(str, places))
-        self.tables.append(f"static const int {table}[{len(places)}] = {{{listed}}};")
-        loop = f"for (i = 0; i < {len(places)}; ++i) res[{k}][i] = w[{table}[i]];"
+        listed = ", ".join(map(str, addresses))
+        self.tables.append(f"static const int {table}[{len(addresses)}] = {{{listed}}};")
+        loop = f"for (i = 0; i < {len(addresses)}; ++i) res[{k}][i] = w[{table}[i]];"
         self.lines.append(f"if (res[{k}]) {loop}")
 
     def constant(self, values: Sequence[int]) -> str:
@@ -280,16 +280,16 @@ def _value(name: str, entry: ExportEntry, routine: Routine) -> _External:
 
 
 def _read_all(w: _External, shapes: Mapping[str, tuple[int, ...]], first: int) -> list[int]:
-    """Read arguments, the first of which has the number `first`; their places."""
-    places = []
+    """The addresses of arguments, numbered from `first`, after code that reads them."""
+    addresses = []
     for k, shape in enumerate(shapes.values()):
-        places.append(w.memory(prod(shape)))
-        w.read(first + k, shape, places[-1])
-    return places
+        addresses.append(w.memory(prod(shape)))
+        w.read(first + k, shape, addresses[-1])
+    return addresses
 
 
-def _call(routine: Routine, places: Sequence[int]) -> str:
-    return f"${routine.name}({', '.join(f'w + {at}' for at in places)});"
+def _call(routine: Routine, addresses: Sequence[int]) -> str:
+    return f"${routine.name}({', '.join(f'w + {at}' for at in addresses)});"
 
 
 def _block_names(of: Mapping[str, Any], wrt: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -314,15 +314,15 @@ def _jacobian(name: str, entry: ExportEntry, d: CasadiDerivatives) -> _External:
                 made.append(f"res[{position}] ? res[{position}] : w + {w.memory(len(pattern.entries))}")
         w.lines.append(f"${d.jacobian.name}({', '.join([*(f'w + {at}' for at in given), *made])});")
         return w
-    places = _matrix(w, d, entry, given)
+    address = _matrix(w, d, entry, given)
     for k, block in enumerate(outputs.values()):
         i, j = divmod(k, columns)
-        w.pick(k, [places(i, j, *at) for at in block.entries])
+        w.pick(k, [address(i, j, *at) for at in block.entries])
     return w
 
 
 def _matrix(w: _External, d: CasadiDerivatives, entry: ExportEntry, given: Sequence[int]) -> Any:
-    """Products along all directions, one after another; where the entries of the matrix are."""
+    """The function to the address of a derivative's entry, after code for a product along each direction."""
     assert d.jvp is not None
     sizes = [prod(shape) for shape in entry.inputs.values()]
     rows = [prod(shape) for shape in entry.outputs.values()]
@@ -403,12 +403,12 @@ def _hessian(name: str, entry: ExportEntry, d: CasadiDerivatives) -> _External:
         orders = [columnwise(shape) for shape in shapes]
         for i in range(n):
             for j in range(n):
-                places = []
+                addresses = []
                 for row, column in Pattern.of(curved[i, j]).entries:
                     a, b = starts[i] + int(orders[i][row]), starts[j] + int(orders[j][column])
                     a, b = (a, b) if b in slots else (b, a)
-                    places.append(matrix + slots[b] * total + a)
-                w.pick(i * (n + 2 * m) + j, places)
+                    addresses.append(matrix + slots[b] * total + a)
+                w.pick(i * (n + 2 * m) + j, addresses)
     _transposes(w, d, entry, given)
     return w
 
@@ -431,11 +431,11 @@ def _transposes(w: _External, d: CasadiDerivatives, entry: ExportEntry, given: S
         for k in range(m):
             known = d.blocks[k, i].entries
             order = {at: position for position, at in enumerate(known)}
-            places = [
+            addresses = [
                 starts[k, i] + order[b, a] if d.jacobian is not None else place(k, i, b, a)
                 for a, b in _transposed(d.blocks[k, i]).entries
             ]
-            w.pick(i * (n + 2 * m) + n + m + k, places)
+            w.pick(i * (n + 2 * m) + n + m + k, addresses)
     w.lines[first:] = [f"if ({wanted}) {{", *(f"  {line}" for line in w.lines[first:]), "}"]
 
 
@@ -450,7 +450,7 @@ def _blocks_of(mask: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> dict[tupl
 
 
 def _columns(mask: np.ndarray) -> list[int]:
-    """Columns by which all entries of a symmetric matrix are known."""
+    """Few columns that hold one of each pair of symmetric entries, chosen greedily."""
     left = mask.copy()
     columns = []
     while left.any():

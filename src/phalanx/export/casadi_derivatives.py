@@ -22,7 +22,7 @@ from ..program.ir import Scalar
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.task import Call
 from ..program.trace import TooLongError
-from ..robot.configurations import joint_by_joint
+from ..robot.configurations import tangent_map
 from ..robot.robot import Robot
 from ..simulation.linearization import is_analytic, matrices
 from ..simulation.step import Settings, Step
@@ -68,7 +68,7 @@ def matrix_size(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def columnwise(shape: tuple[int, ...]) -> np.ndarray:
-    """The places in memory, row by row, of the entries of an array column by column."""
+    """The row-major offsets of an array's entries in column-major order."""
     rows, columns = matrix_size(shape)
     return np.arange(rows * columns).reshape(rows, columns).T.ravel()
 
@@ -254,8 +254,8 @@ def _step_blocks(settings: Settings, trace: Trace) -> Trace:
 def _along_coordinates(robot: Robot, q: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Derivatives (n, nq) by coordinates of those (n, nv) along rates."""
     made = np.zeros((block.shape[0], robot.nq), dtype=object)
-    for row, along in zip(made, block, strict=True):
-        joint_by_joint(robot._coordinates, "coordinate_slopes", row, "q", (q, "q"), (along, "v"))
+    for k, along in enumerate(block):
+        made[k] = tangent_map(robot._coordinates, "coordinate_slopes", q, along)
     return made
 
 
@@ -263,7 +263,7 @@ def _of_coordinates(robot: Robot, q: np.ndarray, block: np.ndarray) -> np.ndarra
     """Derivatives (nq, n) of coordinates from those (nv, n) of rates."""
     made = np.zeros((robot.nq, block.shape[1]), dtype=object)
     for k in range(block.shape[1]):
-        joint_by_joint(robot._coordinates, "coordinate_rates", made[:, k], "q", (q, "q"), (block[:, k], "v"))
+        made[:, k] = tangent_map(robot._coordinates, "coordinate_rates", q, block[:, k])
     return made
 
 

@@ -30,6 +30,7 @@ class CompiledObject:
 
     @property
     def llvm_ir(self) -> str:
+        """The module with all functions."""
         return module(self.functions, self.request.real, self.machine)
 
     def object_code(self) -> bytes:
@@ -53,7 +54,7 @@ class CompiledObject:
 
 
 def compiled(request: Request, target: str | None) -> CompiledObject:
-    """The functions of a request for a machine, not compiled yet."""
+    """The functions of a request lowered for a machine; LLVM compiles them when `object_code` is called."""
     wanted = machine(target, request.dtype)
     lanes = wanted.lanes(request.dtype.itemsize)
     functions = [

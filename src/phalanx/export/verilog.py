@@ -50,7 +50,7 @@ _REACHED = 0.1  # seconds in which a joint reaches its largest rate
 
 @dataclass(frozen=True)
 class Design:
-    """One function as a pipeline, with all that its files say about it."""
+    """One function as a pipeline, with the facts that its files state."""
 
     name: str
     entry: ExportEntry

@@ -82,7 +82,7 @@ class FoldedPipeline:
 
     @property
     def registers(self) -> int:
-        """Bits of all registers."""
+        """How many bits all registers hold."""
         bits = sum(unit.registers for unit in self.units) + sum(r.width for r in self.stored)
         bits += sum(w.width for w in self.wires if w.op == "input" or is_single(w))
         bits += sum(port.width * port.size for port in self.circuit.outputs)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Inverse kinematics: configurations whose frames reach their targets.
 
-`target.py` says what a frame can be asked for, `residuals.py` turns it into residuals and their Jacobian,
+`target.py` has the kinds of targets, `residuals.py` turns it into residuals and their Jacobian,
 `iteration.py` traces one iteration into a loop that ends on data, `solve.py` checks a call and runs the
 compiled program, `implicit_derivatives.py` differentiates solutions.
 """

@@ -28,7 +28,7 @@ from ..program.ops import MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
 from ..program.passes.order import with_sincos_first
-from ..robot.configurations import joint_by_joint
+from ..robot.configurations import joint_by_joint, tangent_map
 from ..robot.robot import Robot
 from ..tracing import math as lie
 from ..tracing.arrays import Traced, scalars_of
@@ -241,14 +241,12 @@ class Iteration:
         graph, robot, whole = self.graph, self.problem.robot, J
         found = adjoints([cost], [1.0])
         slope = np.array([found.get(x.number, 0.0) for x in self.q.tolist()], dtype=object)
-        g = np.zeros(robot.nv, dtype=object)
-        joint_by_joint(robot._coordinates, "along_rates", g, "v", (self.q, "q"), (slope, "q"))
+        g = tangent_map(robot._coordinates, "along_rates", self.q, slope)
 
         def step(J: np.ndarray, g: np.ndarray) -> np.ndarray:  # noqa: N803
             onto, multipliers = damped(J, J @ g, damping)
             p = onto - g
-            rates = np.empty(robot.nq, dtype=object)
-            joint_by_joint(robot._coordinates, "coordinate_rates", rates, "q", (self.q, "q"), (p, "v"))
+            rates = tangent_map(robot._coordinates, "coordinate_rates", self.q, p)
             seeds = {x.number: r for x, r in zip(self.q.tolist(), rates.tolist(), strict=True)}
             bend = (p * np.array(tangents(g.tolist(), seeds), dtype=object)).sum()
             if len(multipliers):  # what holds p in the tangent space bends with the solutions

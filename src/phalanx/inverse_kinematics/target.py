@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a frame can be asked for in inverse kinematics (`px.target`), besides whole poses and positions."""
+"""Targets of frames in inverse kinematics (`px.target`), besides whole poses and positions."""
 
 from __future__ import annotations
 

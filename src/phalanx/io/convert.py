@@ -32,6 +32,21 @@ from ..typing import Array, ArrayLike
 from . import matching
 from .matching import Match, known_match, mujoco_match, pinocchio_match
 
+__all__ = [
+    "derivatives_to_mujoco",
+    "derivatives_to_pinocchio",
+    "from_mujoco",
+    "from_pinocchio",
+    "mujoco_basis",
+    "pinocchio_basis",
+    "tau_from_mujoco",
+    "tau_from_pinocchio",
+    "tau_to_mujoco",
+    "tau_to_pinocchio",
+    "to_mujoco",
+    "to_pinocchio",
+]
+
 Derivatives = TypeVar(
     "Derivatives",
     results.InverseDynamicsDerivatives[Any],

@@ -12,6 +12,10 @@ from .robots import generators as descriptions
 __all__ = ["chain", "coil", "dill", "snake", "tree"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Robot:
     """A random serial chain of n links in general position; a fraction `prismatic` of its joints slides."""
     return Robot(descriptions.chain(n, seed, prismatic))

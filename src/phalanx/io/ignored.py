@@ -37,7 +37,7 @@ _NAMED = ("coupling", "Gazebo joint")  # they tie links to each other
 
 
 def counted(kind: str, several: str = "", *, count: int, note: str = "") -> list[str]:
-    """The phrase of a kind with its count and a note, in a list; none where there are none."""
+    """A list with a phrase such as "2 sensors (note)"; an empty list where `count` is 0."""
     if not count:
         return []
     word = kind if count == 1 else several or f"{kind}s"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""SRDF: the named configurations of its <group_state>s; one warning counts the rest of the file."""
+"""SRDF: named configurations from its <group_state> elements; one warning counts the other elements."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ class _UrdfReader:
         return self.text(child, "link", where)
 
     def text(self, element: Element, attribute: str, where: str) -> str:
-        """An attribute that must be there and not empty."""
+        """An attribute's text; raises if it is missing or empty."""
         value = element.attrib.get(attribute, "")
         if not value:
             got = "an empty" if attribute in element.attrib else "no"

@@ -227,7 +227,7 @@ class _Rewriter:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, made one that is not taken, and taken now."""
+    """The name, or a variation that is not taken; the result is marked as taken."""
     while name in taken:
         name += "_"
     taken.add(name)

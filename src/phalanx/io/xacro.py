@@ -124,7 +124,7 @@ def _strings(arguments: Any) -> dict[str, str]:
 
 
 def _explained(xacro: Any, error: Exception, source: str) -> str:
-    """What went wrong, in one line, with the remedy where there is one."""
+    """An error of xacro in one line, with a remedy if one is known."""
     stack = [name for name in xacro.filestack or [] if name]
     inside = f" (in {stack[-1]})" if len(stack) > 1 else ""
     cause = getattr(error, "exc", None)

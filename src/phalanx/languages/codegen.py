@@ -148,7 +148,7 @@ class Body(SourceWriter):
         return f"{self.index(index)} * {self.width} + {LANE}" if self.width > 1 else self.index(index)
 
     def _in_scratch(self, buffer: Buffer, index: Index) -> str:
-        """The same in scratch memory, which is contiguous for each lane unless it is strided."""
+        """The address of a number in scratch memory, which is contiguous for each lane unless strided."""
         at, lanes = self.index(index), self.program.lanes
         if self.dialect.strided:
             return self._of_lane(index)

@@ -49,7 +49,7 @@ class Dialect:
 
     @property
     def type(self) -> str:
-        """The type of numbers."""
+        """The type of a number, such as "double" or "float4"."""
         return self.real + self.tag
 
     def literal(self, x: float) -> str:

@@ -92,7 +92,7 @@ class Interpretation:
     def real(self, x: Any) -> Any:
         return np.full(self.width, x, self.dtype) if isinstance(x, float) else self.values[x]
 
-    def places(self, buffer: Buffer | Table, index: Index, size: int) -> np.ndarray:
+    def addresses_of(self, buffer: Buffer | Table, index: Index, size: int) -> np.ndarray:
         """The index in memory of each lane's element."""
         at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
         if (
@@ -111,11 +111,11 @@ class Interpretation:
 
     def load(self, s: Load) -> None:
         memory = s.buffer.values.ravel() if isinstance(s.buffer, Table) else self.memory[s.buffer]
-        self.values[s] = memory[self.places(s.buffer, s.index, len(memory))].astype(self.dtype)
+        self.values[s] = memory[self.addresses_of(s.buffer, s.index, len(memory))].astype(self.dtype)
 
     def store(self, s: Store) -> None:
         memory, value = self.memory[s.buffer], self.real(s.value)
-        addresses = self.places(s.buffer, s.index, len(memory))
+        addresses = self.addresses_of(s.buffer, s.index, len(memory))
         memory[addresses] = value if self.active is None else np.where(self.active, value, memory[addresses])
 
     def choice(self, s: Select) -> None:

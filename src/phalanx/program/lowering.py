@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..algorithms import algorithms
 from ..errors import PhalanxError, listing
 from ..robot.frames import AnyFrame, everywhere, placement_of
-from ..robot.model import Model
 from .analyses.count import runs
 from .ir import Program, Scalar, Value
 from .passes.fuse import fuse
@@ -51,7 +50,7 @@ _ENDLESS = 360_000  # scalars that are traced at most where there are no loops
 def specialised(call: Call, optional: tuple[str, ...] = ()) -> Callable[[int], Program]:
     """A function from the number of lanes to the program of a call, with its frame as constants."""
     if call.function.frame and unrolls(call, optional):
-        task = call.task(optional, model_of(call, optional, regrouped=True))
+        task = call.task(optional, call.model(optional, regrouped=True))
         program = sincos_first(fuse(trace(task, quantities=False, most=_ENDLESS)))
         return lambda lanes: program
     made = lowered(call, optional)
@@ -89,7 +88,7 @@ def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) ->
     """The straight-line code of a call without multiply-adds; of several branches, that of its frame."""
     regrouped = unrolls(call, optional)
     if not call.function.frame:
-        task = call.task(optional, model_of(call, optional, regrouped=regrouped))
+        task = call.task(optional, call.model(optional, regrouped=regrouped))
         return trace(task, quantities=quantities)
     every = branches(call.robot.model)
     here = every[branch_of(every, placement_of(call.robot, call.frame))]
@@ -100,9 +99,7 @@ def annotated(call: Call, optional: tuple[str, ...] = ()) -> Program:
     """The straight-line code of a call without multiply-adds; its frame is constant, values know their
     quantities.
     """
-    return trace(
-        call.task(optional, model_of(call, optional, regrouped=True)), quantities=True, most=_ENDLESS
-    )
+    return trace(call.task(optional, call.model(optional, regrouped=True)), quantities=True, most=_ENDLESS)
 
 
 def readable(call: Call, lanes: int) -> Program:
@@ -251,20 +248,4 @@ def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list
 
 def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame | None, *, regrouped: bool) -> TraceTask:
     """The task of a kernel; a frame is a uniform, passed at run time."""
-    return call.task(optional, model_of(call, optional, regrouped=regrouped), frame)
-
-
-def model_of(call: Call, optional: tuple[str, ...], *, regrouped: bool) -> Model:
-    """The robot's model; in straight-line code of the dynamics alone with its inertias regrouped.
-
-    Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a
-    thousand links regrouping moves masses down the whole chain, which costs a digit and more; loops
-    gain little.
-    """
-    model = call.robot.model
-    a = call.algorithm
-    as_given = a.frames == "dh" or a.bodies != "any"
-    if not call.function.motion or "inertias" in optional or as_given or not regrouped:
-        return model
-    found: Model = call.robot._memoized("regrouped", model.regrouped)
-    return found
+    return call.task(optional, call.model(optional, regrouped=regrouped), frame)

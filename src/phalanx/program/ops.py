@@ -45,7 +45,7 @@ def _not_recorded(graph: Any, *args: Any) -> NoReturn:
 class Op:
     """An operation.
 
-    `numpy` is its meaning on arrays. `steps(w, …)` writes it in any arithmetic (`elementary/`); sines and
+    `numpy` is its meaning on arrays. `steps(w, …)` writes it in any arithmetic (`elementary.py`); sines and
     cosines have none, since visitors take both together. `derivative(y, …)` gives the partial derivatives of
     y with respect to its operands, or is `CONSTANT`; of one that `selects`, it gives (mask, operand where the
     mask is not zero, the other one), so that derivatives are selected, never multiplied by a mask.

@@ -64,7 +64,7 @@ class TraceTask:
         return self.algorithm.served
 
     @property
-    def text(self) -> Function:
+    def primal(self) -> Function:
         """The function that the algorithm itself computes; `function` may be a derivative of it."""
         return FUNCTIONS[self.algorithm.function]
 
@@ -167,6 +167,20 @@ class Call:
         if self.frame is not None:
             more["frame"] = placement_of(self.robot, self.frame)
         return more
+
+    def model(self, optional: Sequence[str] = (), *, regrouped: bool) -> Model:
+        """The robot's model; in straight-line code of the dynamics alone with its inertias regrouped.
+
+        Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a
+        thousand links regrouping moves masses down the whole chain, which costs a digit and more; loops
+        gain little.
+        """
+        model, a = self.robot.model, self.algorithm
+        as_given = a.frames == "dh" or a.bodies != "any"
+        if not self.function.motion or "inertias" in optional or as_given or not regrouped:
+            return model
+        found: Model = self.robot._memoized("regrouped", model.regrouped)
+        return found
 
     def task(
         self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError
-from ..robot.configurations import joint_by_joint
+from ..robot.configurations import tangent_map
 from ..robot.dh.chain import DHChain
 from ..robot.frames import AnyFrame, Placement, uniform_count
 from ..robot.model import Model
@@ -147,7 +147,7 @@ def trace(
             optional = {name: symbols[name] for name in task.optional}
             known, more = algorithm.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, outside of the algorithm
-            base = task.text.inputs
+            base = task.primal.inputs
             result = algorithm.with_rotors(known, [symbols[name] for name in base], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
@@ -163,7 +163,7 @@ def trace(
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
         outputs = {f.symbol: result.shape}
-    each = (result,) if len(task.text.outputs) == 1 else result
+    each = (result,) if len(task.primal.outputs) == 1 else result
     if task.algorithm.derivative:
         each = derivatives(task, symbols, np.asarray(result, dtype=object))
     order.require_few()
@@ -179,7 +179,7 @@ def trace(
 
 def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
     """The results of a task for a derivative, from the scalars that its algorithm computes."""
-    f, mode = task.text, task.algorithm.derivative
+    f, mode = task.primal, task.algorithm.derivative
     flat = result.ravel().tolist()
     made = [result]
     if mode != "jvp":
@@ -187,22 +187,18 @@ def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.n
         made = []
         for name in f.inputs:
             slope = _objects([slopes.get(x.number, 0.0) for x in symbols[name].tolist()])
-            made.append(_joint_by_joint(task, symbols["q"], slope, "v") if name == "q" else slope)
+            if name == "q":
+                slope = tangent_map(task.coordinates, "along_rates", symbols["q"], slope)
+            made.append(slope)
     if mode == "vjp":
         return made
     seeds: dict[int, Any] = {}
     for name in f.inputs:
         rate = symbols[f"d{name}"]
-        rate = _joint_by_joint(task, symbols["q"], rate, "q") if name == "q" else rate
+        if name == "q":
+            rate = tangent_map(task.coordinates, "coordinate_rates", symbols["q"], rate)
         seeds |= {x.number: r for x, r in zip(symbols[name].tolist(), rate.tolist(), strict=True)}
     return [_objects(tangents(each.ravel().tolist(), seeds)).reshape(each.shape) for each in made]
-
-
-def _joint_by_joint(task: TraceTask, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
-    """Derivatives along coordinates as those along rates (to "v"), or rates as coordinate rates (to "q")."""
-    made = np.zeros(sum(getattr(c, to).stop - getattr(c, to).start for c in task.coordinates), dtype=object)
-    method, of = ("along_rates", "q") if to == "v" else ("coordinate_rates", "v")
-    return joint_by_joint(task.coordinates, method, made, to, (q, "q"), (values, of))
 
 
 def _objects(values: list[Any]) -> np.ndarray:
@@ -240,7 +236,7 @@ def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _
 
 
 def _chain(numbers: DHChain, general: DHChain, customise: str, book: Bookkeeping) -> DHChain:
-    """A symbolic chain without what is absent, and with the zeros that customisation may use."""
+    """A symbolic chain; what a convention leaves out is zero, and so is what customisation knows."""
     zero: dict[str, Any] = {
         name: _nothing(getattr(general, name)) for name in book.absent & {"theta", "w", "s"}
     }

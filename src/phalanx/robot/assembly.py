@@ -74,7 +74,7 @@ class Assembly:
 
     @cached_property
     def joined(self) -> tuple[Coordinates, ...]:
-        """The same, with neighbours merged whose coordinates simply add."""
+        """As `coordinates`, with neighbouring joints merged into one slice where coordinates simply add."""
         made: list[Coordinates] = []
         for c in self.coordinates:
             last = made[-1] if made else c
@@ -171,7 +171,7 @@ def _weld(
 
 
 def _refuse_second_base(description: Description, root: str, moving: list[MovingJoint]) -> None:
-    """Raise where the base shall float, but is the world in which something floats already."""
+    """Raise if a floating base is requested for a file that already has a floating joint to the world."""
     floating = [m.joint for m in moving[1:] if m.parent == 0 and m.joint.type == FREE]
     if floating and description.link(root).mass == 0.0:
         raise PhalanxError(

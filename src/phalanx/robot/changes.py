@@ -75,7 +75,7 @@ def _with_numbers(assembly: Assembly, new: Description, label: str, value: Any) 
 def _with_numbers_of(
     assembly: Assembly, new: Description, label: str, given: Mapping[str, Any]
 ) -> Description:
-    """The description with other numbers of the named joints, each one's own."""
+    """The description with other numbers for the named joints, a number for each."""
     by_name = {m.joint.name: m for m in assembly.moving if label == "armature" or m.joint.name != BASE}
     values: dict[str, tuple[float, ...]] = {}
     for name, value in given.items():
@@ -96,7 +96,7 @@ def _with_numbers_of(
 
 
 def _checked_numbers(assembly: Assembly, label: str, given: Any) -> np.ndarray:
-    """Numbers (nv,) of all joints, coordinates (nq,); one number is meant for joints of one axis.
+    """An array (nv,), or (nq,) of coordinates; one number is that of each joint with one axis, others get 0.
 
     On the others it would be a choice of axes too, and armature of a floating base a mass that does not fall.
     """
@@ -117,7 +117,7 @@ def _checked_numbers(assembly: Assembly, label: str, given: Any) -> np.ndarray:
 
 
 def _entries(value: Any, size: int, label: str, signed: bool) -> np.ndarray | None:
-    """An array (size,) from one number or `size` numbers; None unless all are finite and of that sign."""
+    """An array (size,) from one number or `size`; None unless finite, and not negative if unsigned."""
     values = real_or_none(value, label)
     if values is None or values.shape not in ((), (size,)) or not np.isfinite(values).all():
         return None

@@ -109,7 +109,7 @@ def _sizes_fit(kind: str, sizes: tuple[int, ...]) -> bool:
 
 
 def _check_joint(where: str, joint: Joint) -> None:
-    """Raise for a number that no joint has."""
+    """Raise if an axis, a limit or another number of a joint is impossible."""
     _finite(where, f'joint "{joint.name}"', joint, _UNLIMITED)
     kind = joint_type(joint.type, where=where, joint=joint.name)
     axes = [joint.axis, joint.axis2][: kind.axes]

@@ -8,7 +8,7 @@ Every joint knows the geometry of its own coordinates; here they are taken toget
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
@@ -197,6 +197,22 @@ def joint_by_joint(
         own = (array[None, ..., getattr(c, kind)] for array, kind in given)
         made[..., getattr(c, to)] = getattr(c.kind, method)(*own)[0]
     return made
+
+
+# Maps of joint types between values of coordinates ("q") and of rates ("v"): from, to.
+TANGENT_MAPS = {
+    "rates_of": ("q", "v"),
+    "coordinate_rates": ("v", "q"),
+    "along_rates": ("q", "v"),
+    "coordinate_slopes": ("v", "q"),
+}
+
+
+def tangent_map(joints: Sequence[Coordinates], method: str, q: np.ndarray, values: Any) -> np.ndarray:
+    """Scalars of coordinates (nq,) as those of rates (nv,) at q, or the reverse, as a map of joint types."""
+    of, to = TANGENT_MAPS[method]
+    made = np.zeros(max((getattr(c, to).stop for c in joints), default=0), dtype=object)
+    return joint_by_joint(joints, method, made, to, (q, "q"), (values, of))
 
 
 @memory_for("integrate", "take the states in several batches")

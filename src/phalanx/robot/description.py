@@ -218,7 +218,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Origin:
-    """The file that some links and frames came from: their names now, and those in the file."""
+    """The file of some links and frames, and the names there of those that are renamed here."""
 
     source: str
     names: tuple[tuple[str, str], ...]

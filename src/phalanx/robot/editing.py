@@ -253,7 +253,7 @@ def origins(description: Description) -> tuple[Origin, ...]:
 
 
 def _restricted(description: Description, links: Collection[str], where: str) -> Description:
-    """The description of some links, with what acts on these and the joints between them alone."""
+    """The description of some links and the joints between them, with their actuators and constraints."""
     joints = tuple(j for j in description.joints if j.child in links and j.parent in links)
     names = {j.name for j in joints}
     for j in joints if description.coupled else ():
@@ -345,7 +345,7 @@ def _joined(description: Description, other: Description, where: str, remedy: st
 
 
 def _actuators(description: Description) -> tuple[d.Actuator, ...]:
-    """Its actuators; where nothing is said of them, one at each degree of freedom of its joints."""
+    """The actuators of a description; where it declares none, one at each degree of freedom."""
     if description.actuators is not None:
         return description.actuators
     return d.direct_actuators(
@@ -356,7 +356,7 @@ def _actuators(description: Description) -> tuple[d.Actuator, ...]:
 
 
 def _united(configurations: Sequence[Configuration]) -> tuple[Configuration, ...]:
-    """Configurations of one name are one: those of robots put together have different joints."""
+    """Configurations, those of the same name merged: united robots have different joints."""
     made: dict[str, Configuration] = {}
     for c in configurations:
         old = made.get(c.name)
@@ -406,7 +406,7 @@ def _reversed(joint: Joint, where: str) -> Joint:
 
 
 def _entries(joint: Joint, kind: type[JointType], label: str, where: str) -> tuple[float, ...]:
-    """Limits, damping and the like of the joint that leads the other way."""
+    """Limits, damping and the like of a joint whose parent and child are exchanged."""
     values: tuple[float, ...] = getattr(joint, label)
     order = kind.reversed_rates()
     if not values or (order is not None and kind.nv <= 1):
@@ -427,7 +427,7 @@ def _entries(joint: Joint, kind: type[JointType], label: str, where: str) -> tup
 
 
 def _require_nothing_at(base: Joint, where: str) -> None:
-    """Raise where the free joint of a base has more than coordinates: these belong to its link."""
+    """Raise if the floating joint of the old base has limits, damping or the like: they are of its link."""
     for label in d.PER_COORDINATE:
         values = getattr(base, label)
         if label != "spring_reference" and any(x != 0.0 and not np.isinf(x) for x in values):
@@ -523,7 +523,7 @@ def _frame_names(description: Description) -> list[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with underscores until it is not taken, and taken now."""
+    """The name, with underscores appended until it is free; the result is marked as taken."""
     while name in taken:
         name += "_"
     taken.add(name)

@@ -104,7 +104,7 @@ def _prepared(
     result: tuple[int, ...],
     run: Callable[..., Any],
 ) -> Any:
-    """The fast path from now on: a function of NumPy, or a formula that the first call compiles."""
+    """The function that later calls use: NumPy's, or a formula that its first call compiles."""
     if all(c.kind.adds for c in robot._coordinates):
         return robot._memo.setdefault(name, _Adding(adding, robot.nq))
     joints = robot._assembly.joined

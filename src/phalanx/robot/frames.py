@@ -65,7 +65,7 @@ class AnyFrame:
         return _placement(at, moves, rest)
 
     def placement_of_one(self, own: Callable[[int], Any], common: Callable[[int], Any]) -> Placement:
-        """The placement as the symbolic body of a loop sees it: `own(k)` is number k + the body's index."""
+        """The placement for the symbolic body of a loop: `own(k)` reads number k + the body's index."""
         n = len(self.carriers)
         return _placement([own(0)], [own(n)], [common(2 * n + k) for k in range(13)])
 

@@ -161,7 +161,7 @@ class Functions:
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart."""
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, without armature."""
 
     def centroidal_momentum(
         self, q: ArrayLike, qd: ArrayLike,

@@ -254,7 +254,7 @@ class Model:
         return constants(self)
 
     def rotor_forces(self, qd: Array) -> Array | None:
-        """Joint forces (…, nv) that armature takes at constant rates, None if it takes none.
+        """Joint forces (…, nv) that rotors need at constant rates because their axes turn; None if none do.
 
         Where linear axes turn with the child, a velocity v that keeps its components turns: with armature
         a along these axes the momentum p = a v changes by w x p and has the moment v x p.
@@ -369,7 +369,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
-    """(X, S, cJ): transform from the parent, axes, and velocity-dependent rest (zero) of all bodies."""
+    """(X, S, cJ) of all bodies: transform from the parent, axes, velocity-dependent acceleration (zero)."""
     if model.coupling is not None:
         q = matvec(model.coupling.Q, q) + model.coupling.offset
     parts = [

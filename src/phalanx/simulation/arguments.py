@@ -127,7 +127,7 @@ class Gradient:
 def gradient(
     s: Settings, made: list[np.ndarray], slopes: np.ndarray | None, given: Any, hold: int
 ) -> Gradient:
-    """Derivatives with those of controls summed over what was held, and parameters by name."""
+    """The gradient of a rollout: controls summed over the steps that they were held, parameters by name."""
     if slopes is not None:
         if given is None or np.ndim(given) < 2:
             slopes = slopes.sum(axis=-2)

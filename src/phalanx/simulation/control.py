@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Control laws that one often wants, written as users would write theirs: `px.control`.
+"""Common control laws (`px.control`), written as users write theirs.
 
 Each is a function law(t, q, qd, u, robot) that returns joint forces (…, nv). It runs in a simulation,
 `robot.simulation(control=law)`, and on plain arrays with the robot itself, where it can be tested.

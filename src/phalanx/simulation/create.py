@@ -126,7 +126,7 @@ _RIGID = ("friction", "limits")  # which steps may hold as contacts are
 
 
 def simulation(robot: Robot, **given: Any) -> Simulation:
-    """The simulation of what users have passed, checked."""
+    """A `Simulation` from the arguments of `robot.simulation`, which are checked."""
     where = "simulation"
     dt, integrator, control, controls = (given[k] for k in ("dt", "integrator", "control", "controls"))
     if isinstance(dt, (bool, str)) or not isinstance(dt, _NUMBER) or not 0.0 < dt <= _LARGEST:

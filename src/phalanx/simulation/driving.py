@@ -21,7 +21,7 @@ BASE = 6  # degrees of freedom of a floating base, which come first
 
 
 def middle(robot: Robot) -> np.ndarray:
-    """Zero where the limits allow it, else between them."""
+    """Coordinates (nq,): zero where the limits allow it, else the middle between the limits."""
     lower, upper = robot.limits.lower, robot.limits.upper
     q = robot.neutral()
     outside = (q < lower) | (q > upper)

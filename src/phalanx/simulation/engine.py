@@ -44,7 +44,7 @@ Stepper = Callable[[Any, Any, Any, int], tuple[np.ndarray, np.ndarray] | None]
 
 
 class Engine:
-    """All that is compiled for one simulation."""
+    """The compiled code of one simulation: steps, rollouts and their derivatives."""
 
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
@@ -254,7 +254,7 @@ class Engine:
         rows: tuple[np.ndarray, np.ndarray],
         span: Span,
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """Derivatives of all that enters, those of controls for each step apart."""
+        """The gradient with respect to all inputs of a rollout; that of controls has a row for each step."""
         s, d = self.settings, self.dtype
         batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
@@ -358,7 +358,7 @@ def _joined(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def _cores(outs: list[np.ndarray], state: int) -> list[int]:
-    """Axes of one simulation: of states one, of what has a row for each record two."""
+    """The number of axes of each output for one simulation: 1 of a state, 2 of records over time."""
     return [1] * state + [2] * (len(outs) - state)
 
 
@@ -366,7 +366,7 @@ NEXT = "next "  # in front of the outputs' names
 
 
 def straight_step(sim: Any) -> Program:
-    """The state after one step from q, qd, and what else the step depends on: u, parameters, time."""
+    """The program of one step: from q, qd, u, parameters and time to the next state."""
     trace = step_trace(sim)
     inputs = {**trace.inputs, TIME: (1,)}
     flat = [x for array in trace.results.values() for x in array.tolist()]

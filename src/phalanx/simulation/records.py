@@ -121,7 +121,7 @@ def _scalars(step: Step, name: str, entry: Entry, last: Mapping[str, tuple[int, 
 
 
 def has_diverged(q: np.ndarray, qd: np.ndarray, qdd: Sequence[np.ndarray], bound: float) -> np.ndarray:
-    """Which simulations (…,) are beyond the finite numbers, or a bound on rates and known accelerations."""
+    """Which simulations (…,) have numbers that are not finite, or rates or accelerations above a bound."""
     good = np.isfinite(q).all(axis=-1)
     for rates in (qd, *qdd):
         good = good & _within(rates, bound)

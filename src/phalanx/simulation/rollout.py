@@ -20,8 +20,7 @@ from ..program.ops import ADD, INPUT, LESS, MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
 from ..program.passes.order import behind, with_sincos_first
-from ..robot.configurations import joint_by_joint
-from ..robot.robot import Robot
+from ..robot.configurations import tangent_map
 from .inner import InnerLoop, emit
 from .integrators import Next
 from .step import Step
@@ -75,7 +74,7 @@ def final(name: str) -> str:
 
 
 def record(name: str) -> str:
-    """The output that holds a record, apart from all else whatever users call it."""
+    """The name of the output that holds a record; no other output has it, whatever users call records."""
     return f"record {name}"
 
 
@@ -274,7 +273,7 @@ class _Portions:
 
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
-    """Where the program of a step is built; runtime sizes are 0 here."""
+    """A builder with the inputs and outputs of a rollout's program; sizes known only at run time are 0."""
     inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
@@ -302,7 +301,7 @@ def along(step: Step, after: Next) -> Repeated:
     seeds |= _numbered(flat, symbols(graph, "dparameters", (s.packed,)))
     nq = len(step.q)
     moved = _objects(tangents([*after.q.tolist(), *after.qd.tolist()], seeds))
-    change = _by_joint(s.robot, "rates_of", after.q, moved[:nq], "q", "v")
+    change = tangent_map(s.robot._coordinates, "rates_of", after.q, moved[:nq])
     state = {"q": after.q, "qd": after.qd, "dq": change, "dqd": moved[nq:]}
     return Repeated(
         dt=s.dt,
@@ -315,10 +314,10 @@ def along(step: Step, after: Next) -> Repeated:
 
 
 def against(step: Step, after: Next) -> Reversed:
-    """The adjoint of a step: from cotangents of the state behind it to those of what it starts from."""
+    """The adjoint of a step: from cotangents of the state after it to those of all its inputs."""
     s, graph = step.settings, step.graph
     lq, lqd = symbols(graph, "lq", (s.nv,)), symbols(graph, "lqd", (s.nv,))
-    weights = [*_by_joint(s.robot, "coordinate_slopes", after.q, lq, "v", "q").tolist(), *lqd.tolist()]
+    weights = [*tangent_map(s.robot._coordinates, "coordinate_slopes", after.q, lq).tolist(), *lqd.tolist()]
     found = adjoints([*after.q.tolist(), *after.qd.tolist()], weights)
     slope: Callable[[np.ndarray], np.ndarray] = lambda leaves: _objects(  # noqa: E731
         [found.get(x.number, 0.0) for x in leaves.tolist()]
@@ -327,7 +326,7 @@ def against(step: Step, after: Next) -> Reversed:
     return Reversed(
         dt=s.dt,
         state={
-            "lq": _by_joint(s.robot, "along_rates", step.q, slope(step.q), "q", "v"),
+            "lq": tangent_map(s.robot._coordinates, "along_rates", step.q, slope(step.q)),
             "lqd": slope(step.qd),
         },
         held={"u": s.controls} if s.controls else {},
@@ -341,12 +340,6 @@ def against(step: Step, after: Next) -> Reversed:
 
 def _numbered(leaves: np.ndarray, rates: np.ndarray) -> dict[int, Any]:
     return {x.number: r for x, r in zip(leaves.tolist(), rates.tolist(), strict=True)}
-
-
-def _by_joint(robot: Robot, method: str, q: np.ndarray, values: np.ndarray, of: str, to: str) -> np.ndarray:
-    """Values of coordinates ("q") or rates ("v") as those of the other, joint by joint."""
-    made = np.zeros(robot.nq if to == "q" else robot.nv, dtype=object)
-    return joint_by_joint(robot._coordinates, method, made, to, (q, "q"), (values, of))
 
 
 def _objects(values: list[Any]) -> np.ndarray:

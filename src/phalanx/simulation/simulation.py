@@ -117,7 +117,7 @@ class Simulation:
         threads: int | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> Run:
-        """So many steps from each of a batch of states, recorded after every `every`-th of them.
+        """The records of `steps` steps from each of a batch of states, one after every `every` steps.
 
         - `q` (…, nq), `qd` (…, nv): the states at the beginning.
         - `controls` (k,) constant, or (…, T, k) where T divides `steps`, each held over steps / T of them.
@@ -212,7 +212,7 @@ class Simulation:
         """A function without arguments that makes `steps` steps, updating these arrays in place.
 
         For loops in real time: set `controls` (…, k) and `parameters` (…, size) in place, call, read `q` and
-        `qd` in place. Time goes on.
+        `qd` in place. Time continues from call to call.
         """
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
@@ -303,8 +303,8 @@ class Simulation:
         if found is None:
             raise PhalanxError(
                 f'linearization: there is none for robot "{self.robot.name}" with integrator '
-                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" '
-                'or "euler" and neither those nor loops and rigid contacts; sim.linearize computes the matrices.'
+                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" or '
+                '"euler" and neither those nor loops and rigid contacts; sim.linearize computes the matrices.'
             )
         return found
 
@@ -411,12 +411,12 @@ class Simulation:
 
     @property
     def compile_seconds(self) -> float:
-        """Time that compiling has taken so far, tracing apart."""
+        """Seconds spent on compiling so far, without tracing."""
         return self._engine.seconds
 
     @property
     def cost(self) -> Cost:
-        """Operations of one step, records apart; its critical path is what a lane waits for."""
+        """The operations of one step without its records, and their critical path."""
         return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:

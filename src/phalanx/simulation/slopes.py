@@ -53,7 +53,7 @@ class Slopes:
         return result.graph.maximum(-slope, 0.0)
 
     def moves(self, results: Iterable[Any], variable: Any) -> bool:
-        """Whether any of some results depends on a variable that functions of the robot have not given."""
+        """Whether one of some results depends on a variable other than through functions of the robot."""
         if not isinstance(variable, Scalar) or variable.number in self._constant:
             return False
         costs = self._costs(variable)
@@ -161,7 +161,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 
 def yielding(load: FrameLoad, q: Any, qd: Any, robot: Any, h: float) -> FrameLoad:
-    """A load by a wrench with its diagonal slopes: resistances of the frame, or itself if it has none."""
+    """The load with the diagonals of its wrench's damping and stiffness; unchanged if they are zero."""
     frame = load.frame
     if robot.frames[frame].link < 0:  # of the world
         return load

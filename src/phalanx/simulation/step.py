@@ -362,7 +362,7 @@ class Step(MovingCoordinates):
     def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, constant: set[int]) -> Any:
         """Stiffness and damping of each joint force by its own coordinate and rate, never negative.
 
-        Results of the robot's functions count as constant, and so are costly subexpressions.
+        Results of the robot's functions, and what is costly to differentiate, count as constants.
         """
         slope, made = Slopes(law.tolist(), constant), []
         for values, at in ((q, self._coordinate), (qd, range(self.settings.nv))):

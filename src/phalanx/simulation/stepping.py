@@ -43,7 +43,7 @@ class Batched:
     def __call__(
         self, t: float, q: np.ndarray, qd: np.ndarray, u: np.ndarray, own: Mapping[str, np.ndarray]
     ) -> Any:
-        """What it returns for each state, an array or a mapping of arrays, behind the axes of the batch."""
+        """The results of the user's function for all states: an array or a mapping, batch axes first."""
         batch = qd.shape[:-1]
         if not batch:
             return self._called(t, q, qd, u, own)

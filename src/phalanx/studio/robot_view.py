@@ -163,7 +163,7 @@ class RobotView:
 
 
 def _reach(limits: list[float]) -> str:
-    """A sentence that says what the length of a bar means."""
+    """A sentence on the meaning of a bar's length."""
     known = sum(np.isfinite(limits))
     if known == len(limits):
         return f"Bars reach to the limits of the file; {markup.BEYOND} is beyond."

@@ -198,7 +198,7 @@ def is_of_page(server: Any, message: Any) -> bool:
 
 @cache
 def _fields(kind: Any) -> list[tuple[str, Any]]:
-    """Names and types of what a message consists of."""
+    """The names and types of a message's fields."""
     hints = get_type_hints(kind)
     return [(name, hints[name]) for name in kind.__dataclass_fields__ if name in hints]
 

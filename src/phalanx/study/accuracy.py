@@ -50,7 +50,7 @@ class Accuracy:
 
     @property
     def digits_lost(self) -> float:
-        """Digits typically fewer than those of the reference algorithm in the same precision; at least 0."""
+        """How many digits fewer than the reference algorithm in the same precision, typically; at least 0."""
         return max(0.0, math.log10(self.typical / self.reference_typical))
 
     def __str__(self) -> str:

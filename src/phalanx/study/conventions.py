@@ -41,7 +41,7 @@ class Convention:
     levels: str = "n"  # the L of closed forms is ceil(log2 of this)
 
     def bookkeeping(self, customise: str) -> Bookkeeping:
-        """How the algorithm is traced under this convention."""
+        """What tracing assumes, shares and leaves out under this convention."""
         return Bookkeeping(
             given=frozenset(self.given.get(_level(customise), ())),
             passes=frozenset(self.passes),

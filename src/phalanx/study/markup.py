@@ -158,7 +158,7 @@ def table(
 
 
 def scrolling(inside: Markup, label: str, hint: str) -> Markup:
-    """What may be wider than the page, with a line below it that the script shows where it is."""
+    """A box that scrolls sideways, with a hint below that the script shows if the content is too wide."""
     return tag("div", inside, class_="wide scrolls", tabindex="0", role="region", aria_label=label) + tag(
         "p", "⇆ ", hint, class_="more note"
     )

@@ -137,7 +137,7 @@ def recommend(
 def _on_threads(
     found: list[tuple[Call, float]], threads: int
 ) -> tuple[list[tuple[Call, float]], dict[str, float]]:
-    """All calls with their seconds, shortened where threads share a state; and the seconds of those shared.
+    """The seconds of all calls, less where threads share a state; and of the shared ones alone.
 
     Where threads can only share more segments than the default, that is a call of its own.
     """
@@ -148,15 +148,15 @@ def _on_threads(
             continue
         if run := shared_state(call, threads):
             jobs[label(call)] = run
-        elif (other := _in_more_segments(call, threads)) and (run := shared_state(other, threads)):
+        elif (other := in_more_segments(call, threads)) and (run := shared_state(other, threads)):
             jobs[label(other)], more[label(other)] = run, other
     times = wall_times(jobs) if jobs else {}
     known = [(call, min(seconds, times.get(label(call), seconds))) for call, seconds in found]
     return [*known, *((other, times[name]) for name, other in more.items())], times
 
 
-def _in_more_segments(call: Call, threads: int) -> Call | None:
-    """A call whose default are fewer segments than threads could share, with enough of them."""
+def in_more_segments(call: Call, threads: int) -> Call | None:
+    """The call in more segments, if its default has fewer than threads could share."""
     robot, algorithm = call.robot, call.algorithm
     lanes = 8  # of the widest registers, as in the default number of segments
     if robot.nv < 2 * lanes * lanes * threads or "segments" in dict(call.options):
@@ -193,7 +193,7 @@ def best_of(
     eps: float,
     errors_of: Callable[[Call], tuple[float, float]],
 ) -> tuple[Call, str]:
-    """The fastest call that is about as accurate as that of "auto", and what errors have to say about it.
+    """The fastest call that is about as accurate as that of "auto", and a remark on its errors.
 
     Another one than "auto" takes has to be faster by `margin`. `errors_of` gives the errors of a call and of
     that of "auto".
@@ -342,7 +342,7 @@ def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
 def reason(
     best: Call, auto: Call, times: Mapping[str, float], batch: int, remark: str, how: str, margin: float
 ) -> str:
-    """One or two sentences with figures, predicted or measured; `remark` is what errors have to say."""
+    """Why a call is recommended, in one or two sentences with times; `remark` is a sentence on its errors."""
     name, mine = label(best), times[label(best)]
     timing = f"{duration(mine)} per state {how} for {_states(batch)}"
     if label(best) != label(auto):

@@ -24,7 +24,7 @@ from ..progress import steps
 from ..robot.robot import Robot, require_robot
 from .calibration import job, sample, shared_state, wall_times
 from .machines import cores, pram, whole
-from .recommend import duration
+from .recommend import duration, in_more_segments, label
 from .schedule import place, task_graph
 from .scheduling.placement import lengths_from
 from .scheduling.tasks import TaskGraph
@@ -85,8 +85,8 @@ class OneState:
 class Speedup:
     """How many processors are worth it for one state: `str` of it is the answer.
 
-    `free` is the predicted curve with values at hand everywhere at once, `charged` the one with `message`
-    operations for every message. `message_seconds` and `measured` are of this machine; None and empty where
+    `free` is the predicted curve where messages take no time, `charged` that where each takes the time of
+    `message` operations. `message_seconds` and `measured` are of this machine; None and empty where
     nothing was measured.
     """
 
@@ -161,7 +161,8 @@ class Speedup:
 def _where(m: OneState) -> str:
     """A way of running one state, in words."""
     core = "one core" if m.cores == 1 else f"{m.cores} cores"
-    return core if m.lanes == 1 else f"{core} with segments in {m.lanes} lanes"
+    chosen = f" by {m.algorithm}" if "(" in m.algorithm else ""  # other than the default number of segments
+    return core if m.lanes == 1 else f"{core} with segments in {m.lanes} lanes{chosen}"
 
 
 def speedup(
@@ -307,19 +308,21 @@ def _measured(robot: Robot, function: str, frame: str | None) -> tuple[OneState,
     ways: dict[tuple[int, int, str], Callable[[], Any]] = {(1, 1, serial): ready(serial)}
     if alone != serial:
         ways[host().lanes(8), 1, alone] = ready(alone)
-        ways |= {(host().lanes(8), p, alone): run for p, run in _on_cores(robot, function, frame)}
+        ways |= {(host().lanes(8), p, name): run for p, name, run in _on_cores(robot, function, frame)}
     times = wall_times(ways)
     return tuple(OneState(lanes, count, name, t) for (lanes, count, name), t in times.items())
 
 
-def _on_cores(robot: Robot, function: str, frame: str | None) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """One state on two cores and on all of them, where threads can share it."""
+def _on_cores(robot: Robot, function: str, frame: str | None) -> Iterator[tuple[int, str, Callable[[], Any]]]:
+    """One state on two cores and on all of them, where threads can share it or more segments of it."""
     if frame is not None:
         return
-    choice = choose(robot, function, 1)
+    usual = resolve(robot, function, choose(robot, function, 1).name)
     for p in sorted({min(2, core_count()), core_count()} - {1}):
-        if run := shared_state(resolve(robot, function, choice.name), p):
-            yield p, run
+        for call in (usual, in_more_segments(usual, p)):
+            if call is not None and (run := shared_state(call, p)):
+                yield p, label(call), run
+                break
 
 
 def core_count() -> int:

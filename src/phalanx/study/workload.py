@@ -88,7 +88,7 @@ def _workload(call: Call, lanes: int) -> Workload:
 
 
 def _registers(target: Any) -> int:
-    """Vector registers for values: AVX-512 and ARM have 32, older machines half of them."""
+    """The number of vector registers for values: 32 with AVX-512 and on ARM, 16 on older machines."""
     many = target.bits >= 512 or target.triple.startswith(("aarch64", "arm64"))
     return (32 if many else 16) - _RESERVED
 

@@ -288,7 +288,7 @@ class ArrayLinks(LinkSweeps):
         return self.hung(x, np.arange(len(self.parents)), rank)
 
     def hung(self, x: Array, links: np.ndarray, rank: int = 1) -> Array:
-        """The sum of the values x of `links` over those that each link carries (…, n, …)."""
+        """For each link, the sum (…, n, …) of the values x of those of `links` that hang on it."""
         padded = together(x, zeros(x, rank, 1), rank)
         total = None
         for sources in self._summands(links):

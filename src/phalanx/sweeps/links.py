@@ -100,7 +100,7 @@ class LinkSweeps(ABC):
 
     @abstractmethod
     def forward(self, step: Callable[[Any, Any], Any], rows: Any, first: Any) -> Any:
-        """The value of each row from the one before it: `step(row before, its value)`."""
+        """The values of all rows, one after another: `first`, then `step(row before, its value)`."""
 
     @abstractmethod
     def levels(self, step: Callable[[Level, Any], Any], rows: Any) -> Any:

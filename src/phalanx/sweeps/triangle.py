@@ -127,7 +127,7 @@ class Triangle:
         return np.arange(1, self.n)
 
     def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
-        """The `along` of a relay over pairs: values per link at the targets' rows, or rows `before` them."""
+        """A function that gathers values per link at the rows of target pairs, or `before` rows earlier."""
         return lambda _, targets: (gather(x, self.row[targets] - before),)
 
     def _level(self, rows: Any, stride: int) -> Level:

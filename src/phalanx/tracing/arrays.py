@@ -294,7 +294,7 @@ def _holds_objects(x: Any) -> bool:
 
 
 def _plain(x: Any) -> Any:
-    """Traced values as arrays of objects; anything else that holds them too."""
+    """Traced values, and containers of them, as NumPy arrays of objects."""
     if isinstance(x, Traced):
         return x.scalars
     if isinstance(x, (list, tuple)) or _holds_objects(x):

@@ -163,7 +163,7 @@ chosen = _each(_chosen)
 
 
 def floor_divide(a: Any, b: Any) -> Any:
-    """The largest integer that is at most a / b: that of the rounded quotient may be one more."""
+    """The largest integer at most a / b, corrected where the floor of the rounded quotient is one more."""
     quotient = floor(divide(a, b))
     return subtract(quotient, _is_beyond(a, b, quotient))
 
@@ -176,7 +176,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 def _is_beyond(a: Any, b: Any, quotient: Any) -> Any:
-    """One where b times a quotient is beyond a."""
+    """One where rounding made a quotient too large: the rest has not the sign of b. Else zero."""
     rest = subtract(a, multiply(quotient, b))
     return less(multiply(rest, chosen(less(b, 0.0), -1.0, 1.0)), 0.0)
 

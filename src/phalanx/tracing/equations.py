@@ -21,7 +21,6 @@ from ..errors import PhalanxError, nearest
 from ..products import derivative_of
 from ..program.graph import Graph, substituted, symbols
 from ..program.ir import Scalar
-from ..program.lowering import model_of
 from ..program.ops import INPUT, NEG
 from ..program.task import Call
 from ..program.trace import BodyByBody, TooLongError, parameters
@@ -82,7 +81,7 @@ class Equations:
 
     def model(self, call: Call, optional: tuple[str, ...] = ()) -> Any:
         """The robot's model as the equations of a call see it, in numbers and scalars."""
-        plain = model_of(call, optional, regrouped=True)
+        plain = call.model(optional, regrouped=True)
         if id(plain) not in self._models:
             made = parameters(self.graph, plain, "full")
             own: dict[str, Any] = {name: self.own[name] for name in _OF_MODEL if name in self.own}
@@ -307,7 +306,7 @@ def traced_call_of(call: Call, optional: Sequence[str] = ()) -> tuple[Trace, Equ
 
 
 def _numbers(x: Scalar) -> tuple[int, ...]:
-    """The number of a result, and of what it is the negative of: sums use that with the opposite sign."""
+    """The node numbers of a result: its own and, of a negative, its operand's, which sums subtract."""
     return (x.number, x.args[0].number) if x.op is NEG and x.args[0].op is not INPUT else (x.number,)
 
 

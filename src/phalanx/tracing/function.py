@@ -193,7 +193,7 @@ class OwnFunction:
             a[...] = result.reshape(a.shape)
 
     def bind(self, *args: Array, out: Any, threads: int | None = 1, **named: Array) -> Bound:
-        """A step() that recomputes `out`, arrays as the results are, from these very arrays.
+        """A function of no arguments that recomputes `out`, arrays like the results, from these arrays.
 
         For control loops: fill the arguments in place, call, read `out` in place. At most `threads` threads
         share a batch (None: `px.set_threads`).

@@ -116,7 +116,7 @@ def inverse_pose(T: Any) -> Any:  # noqa: N803
 
 
 def pose_error(pose: Any, target: Any) -> Any:
-    """What moves a pose to a target (…, 6): rotation vector and way, along the axes of the base.
+    """The motion (…, 6) from a pose to a target: rotation vector and displacement, in the axes of the base.
 
     It is a velocity of the frame for unit time as `robot.frame_velocity` gives it.
     """
@@ -211,7 +211,7 @@ def rotation_to_quaternion(R: Any) -> Any:  # noqa: N803
 
 
 def damped_solve(a: Any, b: Any, damping: Any = 1e-6) -> Any:
-    """The x with the least square of a x - b plus damping times that of x: no singularity disturbs it.
+    """Damped least squares: the x that minimises |a x - b|² + damping |x|², bounded at singularities.
 
     a is (…, m, n), b (m,) or (…, m, k). The smaller of the two normal equations is solved.
     """

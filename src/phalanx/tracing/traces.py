@@ -18,7 +18,7 @@ from ..program.ir import UNIFORM, Program
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
 from ..program.passes.order import sincos_first
-from ..robot.configurations import joint_by_joint
+from ..robot.configurations import tangent_map
 from ..robot.robot import Robot
 from .result_structure import RESULT, Structure
 
@@ -166,9 +166,7 @@ class Trace:
         seeds: dict[int, Any] = {}
         for name, rate in rates.items():
             if name in self.configurations:
-                made = np.zeros(self.robot.nq, dtype=object)
-                pairs = (self.symbols[name], "q"), (rate, "v")
-                rate = joint_by_joint(self.robot._coordinates, "coordinate_rates", made, "q", *pairs)
+                rate = tangent_map(self.robot._coordinates, "coordinate_rates", self.symbols[name], rate)
             flat = zip(self.symbols[name].ravel().tolist(), rate.ravel().tolist(), strict=True)
             seeds |= {x.number: r for x, r in flat}
         return seeds
@@ -190,17 +188,13 @@ class Trace:
         """The change of a result, as rates if it is coordinates."""
         if name not in self.moving:
             return change
-        made, q = np.zeros(self.robot.nv, dtype=object), self.results[name]
-        return joint_by_joint(self.robot._coordinates, "rates_of", made, "v", (q, "q"), (change, "q"))
+        return tangent_map(self.robot._coordinates, "rates_of", self.results[name], change)
 
     def _coordinate_slopes(self, name: str, weight: np.ndarray) -> np.ndarray:
         """The cotangent of a result by its entries, from that along rates if it is coordinates."""
         if name not in self.moving:
             return weight
-        made, q = np.zeros(self.robot.nq, dtype=object), self.results[name]
-        return joint_by_joint(
-            self.robot._coordinates, "coordinate_slopes", made, "q", (q, "q"), (weight, "v")
-        )
+        return tangent_map(self.robot._coordinates, "coordinate_slopes", self.results[name], weight)
 
     def _slope(self, slopes: Mapping[int, Any], name: str) -> np.ndarray:
         """The derivatives with respect to an input, from those with respect to its scalars."""
@@ -208,8 +202,7 @@ class Trace:
         made = _filled(own.shape, iter([slopes.get(x.number, 0.0) for x in own.ravel().tolist()]))
         if name not in self.configurations:
             return made
-        rates = np.zeros(self.robot.nv, dtype=object)
-        return joint_by_joint(self.robot._coordinates, "along_rates", rates, "v", (own, "q"), (made, "q"))
+        return tangent_map(self.robot._coordinates, "along_rates", own, made)
 
 
 def _filled(shape: Shape, scalars: Any) -> np.ndarray:
@@ -230,7 +223,7 @@ def buffer_name(name: str) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Names of which none is there twice: numbers make the others differ."""
+    """The names, with numbers appended where one repeats, so that all differ."""
     made: list[str] = []
     for name in names:
         other, k = name, 1

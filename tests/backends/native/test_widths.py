@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,12 +57,25 @@ def test_all_widths_give_the_same_bits(
         assert (wide in other.llvm_ir()) == (limit == "_LITTLE")
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_columns_of_one_state_side_by_side_give_the_bits_of_a_batch(dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "dtype"),
+    [
+        ("crba", "float64"),
+        ("crba", "float32"),
+        ("kane_variant", "float64"),
+        ("newton_euler_original", "float32"),
+        ("newton_euler_variant", "float64"),
+        ("processor_array", "float64"),
+        (("processor_array", {"form": "composite"}), "float32"),
+        (("processor_array", {"form": "composite_base"}), "float64"),
+        (("processor_array", {"moment": "inside"}), "float64"),
+    ],
+)
+def test_columns_of_one_state_side_by_side_give_the_bits_of_a_batch(algorithm: Any, dtype: str) -> None:
     # Lengths that leave no, one and many columns over, at every width of registers.
-    for n in (32, 33, 47, 70):
+    for n in (32, 33, 47, 70) if algorithm == "crba" else (33, 48):
         robot = px.chain(n, seed=n, prismatic=0.3).replace(armature=np.linspace(0.0, 0.1, n))
-        k = robot.kernel("mass_matrix", algorithm="crba", dtype=dtype)
+        k = robot.kernel("mass_matrix", algorithm=algorithm, dtype=dtype)
         assert "@alone(" in k.llvm_ir()
         (q,) = arguments(robot, "mass_matrix", 9, dtype)
         wanted = k(q)

@@ -11,7 +11,7 @@ import phalanx as px
 from phalanx.export.api import entries
 from phalanx.program.interpret import interpret
 from phalanx.program.ir import Buffer, Load, Program, Store, Value
-from phalanx.program.passes.register_pressure import for_registers, peak
+from phalanx.program.passes.order import for_registers, peak
 from phalanx.program.text import parse
 from reference.examples import example
 

@@ -81,7 +81,7 @@ def wrench_beyond(motions: np.ndarray, every: np.ndarray, part: int, tip: Transf
 
 
 def response_sent(tip: Transform, sent: np.ndarray) -> np.ndarray:
-    """The message of a part: how its base and its tip yield, the tip in the frame of the last link."""
+    """The message of a part: the responses of base and tip to wrenches, those of the tip in the last link."""
     P, r, rows, K, d = np.split(sent, _RESPONSE)
     X = dense(tip)
     return np.concatenate(

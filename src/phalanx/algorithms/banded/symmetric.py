@@ -75,7 +75,7 @@ def unit(size: int, like: Array) -> Array:
 
 
 def interface(P: Array, C: Array) -> tuple[Array, Array, Array]:
-    """(P G, G, G C) with G = (1 + C P)^-1 for symmetric P and C: what two ports do to each other.
+    """(P G, G, G C) with G = (1 + C P)^-1 for symmetric P and C: the response of two joined ports.
 
     They are the blocks of the inverse of [[-P, 1], [1, C]]. The pairs (a_i, f_i) of its unknowns are
     exchanged one after another: the pivots have the determinants of 1 + C_kk P_kk of the leading parts,

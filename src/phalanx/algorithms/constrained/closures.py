@@ -75,7 +75,7 @@ class Seen:
 
     @cached_property
     def joints(self) -> tuple[Transform, Any, Any]:
-        """(X, S, cJ)"""
+        """(X, S, cJ) of all bodies, as `joint_kinematics` returns them."""
         return joint_kinematics(self.model, self.q)
 
     @cached_property
@@ -137,7 +137,7 @@ class Seen:
         return matvec(frame.X.E, here.a + matvec(here.K, frame.X.r) + rest)
 
     def wrenches(self, frame: Placement, F: Array) -> Array:
-        """Wrenches (k, 6) on a frame in its coordinates as all its ancestors (k, n, 6) feel them."""
+        """Wrenches (k, 6) on a frame, carried to all its ancestors (k, n, 6)."""
         X, _, _ = self.joints
         on_body = frame.X.T @ F
         return accumulate(beside(X), on_body[..., None, :] * frame.at[:, None])
@@ -145,7 +145,7 @@ class Seen:
     # ------------------------------------------------------------------- closures
 
     def seen_by_other(self, closure: PlacedClosure, own: Array) -> Array:
-        """Wrenches (k, 6) on frame a as frame b has their reactions (with the same sign), in its coordinates.
+        """Wrenches (k, 6) on frame a in the coordinates of frame b, their signs unchanged.
 
         Those of a point act at the origin of b, others at that of a.
         """

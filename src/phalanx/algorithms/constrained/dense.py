@@ -128,7 +128,7 @@ def impulse_dynamics(
 
 
 def least_step(J: Array, error: Array, moves: Array) -> Array:
-    """The least dq (nv,) of joints that may move (one, else zero) with J dq = -error as far as they can."""
+    """The shortest dq (nv,) with J dq = -error, as far as possible; joints with `moves` 0 stand still."""
     free = J * moves
     factored = factor_semidefinite(free @ transpose(free))
     x = as_array(solve_semidefinite(factored, list(-error)), error)

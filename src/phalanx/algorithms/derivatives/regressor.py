@@ -38,7 +38,7 @@ class Wrenches(Field):
     symmetric=False,
 )
 def regressor(model: Model, q: Array, qd: Array, qdd: Array) -> Array:
-    """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+    """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, without armature.
 
     The ten parameters of a link are its mass, first moment and moments of inertia xx, xy, xz, yy, yz, zz
     about its origin, in its frame.

@@ -144,7 +144,7 @@ def above(root: Root, a: Array) -> Array:
 
 
 def handled(part: TwoHandleRun, y: Array) -> tuple[Array, Array]:
-    """The wrench across the joint before an assembly, as this one has it and as the one before."""
+    """The wrench across the joint before an assembly, in its coordinates and in the assembly's before it."""
     F = part.drive + matvec(part.W, y)
     return F, matvec(transpose(part.X), F)
 

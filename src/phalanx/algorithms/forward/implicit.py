@@ -53,7 +53,7 @@ def implicit_aba(
     external: Array = 0.0,
     impedance: Array | None = None,
 ) -> Array:
-    """Joint accelerations `qdd` (…, nv) by articulated bodies, as `implicit` has them, of joints uncoupled.
+    """Joint accelerations `qdd` (…, nv) of `implicit` by articulated bodies; no joint mimics another.
 
     Source: Featherstone 2008, Table 7.1, p. 132, with D beside the armature and B beside the inertia.
     Cost:   work O(n), span O(depth).
@@ -97,7 +97,7 @@ def implicit_factor(
     external: Array = 0.0,
     impedance: Array | None = None,
 ) -> Array:
-    """Joint accelerations `qdd` (…, nv) by the factor of the matrix, as `implicit` has them.
+    """Joint accelerations `qdd` (…, nv) of `implicit` by factoring the matrix.
 
     Source: Featherstone 2008, Tables 6.2 and 6.3, with B beside the inertia of each body.
     Cost:   work O(n depth^2), span O(depth^2).

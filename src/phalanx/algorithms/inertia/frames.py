@@ -70,7 +70,7 @@ def proximal_moments(chain: DHChain) -> tuple[Array, Array]:
 
 
 def identity(like: Array) -> Array:
-    """The 3x3 unit matrix as numbers of the same kind."""
+    """The 3x3 unit matrix in the dtype of a given array."""
     return namespace(like).asarray([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=like.dtype)
 
 

@@ -21,7 +21,7 @@ from ..registry import algorithm
     span="O(n)",
 )
 def newton_euler_original(model: Model, q: Array) -> Array:
-    """The mass matrix `M` (…, nv, nv) of a chain: column j is what a unit acceleration of joint j takes.
+    """The mass matrix `M` (…, nv, nv) of a chain: column j is the force for a unit acceleration of joint j.
 
     Full passes of the Newton-Euler recursion in the links' frames and with mass centres, at zero rates
     and without gravity; the variants of Fijany start by removing what vanishes then.

@@ -121,7 +121,7 @@ def processor_array(
 
 
 def require_summed(form: str, moment: str) -> None:
-    """Raise if the form has no such way to sum moments."""
+    """Raise if the form does not offer this way to sum moments."""
     if form != "newton_euler" and moment != "apart":
         raise PhalanxError(
             f'mass_matrix: processor_array has moment="{moment}" for form="newton_euler" only; composite '

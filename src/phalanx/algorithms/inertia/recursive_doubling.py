@@ -117,7 +117,7 @@ def stage_a_levels(n: int) -> list[list[Computation]]:
 
 @cache
 def stage_b_levels(n: int) -> list[list[Computation]]:
-    """The computations of each level of Stage B, all columns at once; x is in the second half of its set."""
+    """The computations of each level of Stage B, in all columns; x lies in the second half of a set."""
     return [
         [
             Computation(u, v, i, i + w // 2, i + w, x)

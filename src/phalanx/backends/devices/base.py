@@ -114,7 +114,7 @@ class DeviceKernel(CompiledFunction, ABC):
         """The function for a batch of inputs, (…, n) each; results are of the kind that inputs are."""
 
     def _evaluated(self, inputs: tuple[Any, ...], more: dict[str, Any], out: Any, queue: Any) -> Any:
-        """The results for inputs by position or name, then optional ones: all on the device, or none."""
+        """The results for inputs and optional inputs; all arrays are on the device, or none is."""
         f = self._call.function
         by_name = {name: more.pop(name) for name in list(more) if name in f.inputs}
         inputs = (*inputs, *(by_name.pop(name) for name in list(f.inputs)[len(inputs) :] if name in by_name))

@@ -91,7 +91,7 @@ def _torch_stream(array: Any) -> int | None:
 
 
 def handle_of(stream: Any) -> int | None:
-    """The number of a stream: as it is, or of CuPy, PyTorch, Numba or NVIDIA's own packages."""
+    """The handle of a CUDA stream: an integer, or a stream of CuPy, PyTorch, Numba or NVIDIA's packages."""
     if stream is None or (isinstance(stream, int) and not isinstance(stream, bool) and stream >= 0):
         return stream
     if hasattr(stream, "__cuda_stream__"):

@@ -26,7 +26,7 @@ import numpy as np
 from ...errors import PhalanxError, nearest, shown
 from ...program.ir import Buffer, Program, SimdRegion, Table
 from ...program.passes.nonfinite import spread
-from ...program.passes.register_pressure import for_registers
+from ...program.passes.order import for_registers
 from ..native.availability import llvm
 from ..native.compile import CodegenOptions, scheduling
 from ..native.emit.codegen import Module, Text
@@ -258,7 +258,7 @@ class _Kernel:
                 self.lines += [f"br label %stored{x}", f"stored{x}:"]
 
     def _block(self, k: int) -> None:
-        """Compute the address of this block's rows of a buffer, and their length in numbers."""
+        """Write code for the address of this block's rows of a buffer, and for their length in numbers."""
         n = self.layout.sizes[k]
         self._put(f"%begin{k} = mul i64 %first, {n}")
         self._at(f"%block{k}", GLOBAL, f"%a{k}", f"%begin{k}")

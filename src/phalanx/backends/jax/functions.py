@@ -26,17 +26,17 @@ from ...robot.robot import Robot
 from ...typing import ArrayLike
 from ..array_functions import ArrayFunctions
 from ..base import common_batch, require_shape
-from ..constraint_methods import with_constraints
+from ..framework_methods import attach
 from ..numpy import model_in
-from ..signatures import JAX, Parameters, declare
-from .arrays import EXACT, JaxArray, array, unwrap
+from ..signatures import JAX
+from .arrays import EXACT, array
 from .doubling import JaxDoubling, NotDoubledError
 from .levels import JaxLevels
 from .native import NativeFunctions
 from .own_functions import in_jax
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
-from .rules import MOST, RULES, Value, has_rule, ruled, run_algorithm
+from .rules import MOST, RULES, Value, has_rule, ruled, run_algorithm, tangent_map
 
 ORDERS: dict[str, type[JaxLevels]] = {"sequential": JaxLevels, "doubling": JaxDoubling}
 DERIVATIVES = ("auto", "analytic", "xla")
@@ -174,19 +174,7 @@ class JaxFunctions(ArrayFunctions[ArrayLike, jax.Array]):
         )
 
 
-def _method(parameters: Parameters) -> Any:
-    """The method of `JaxFunctions` for a registered function."""
-    name = parameters.function.name
-
-    def method(self: JaxFunctions, *given: Any, **options: Any) -> Any:
-        inputs, how = parameters.arguments(given, options)
-        return self.evaluate(name, inputs, **how)
-
-    return method
-
-
-declare(JaxFunctions, JAX, FUNCTIONS.values(), _method)
-with_constraints(JaxFunctions)
+attach(JaxFunctions, JAX)
 
 
 def fastest_in_depth(robot: Robot, function: str) -> str:
@@ -244,14 +232,6 @@ def differentiated(
 ) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
     """The jvp, vjp or hvp of a function of one state by JAX's autodiff, in the tangent space of q."""
 
-    def along_rates(q: Any, slope: Any) -> Any:
-        parts = [c.kind.along_rates(JaxArray(q[c.q]), JaxArray(slope[c.q])) for c in coordinates]
-        return jnp.concatenate([unwrap(part) for part in parts])
-
-    def coordinate_rates(q: Any, rate: Any) -> Any:
-        parts = [c.kind.coordinate_rates(JaxArray(q[c.q]), JaxArray(rate[c.v])) for c in coordinates]
-        return jnp.concatenate([unwrap(part) for part in parts])
-
     def derivative(arrays: dict[str, Any]) -> tuple[Any, ...]:
         rest = {name: a for name, a in arrays.items() if name not in names}
         cotangent = rest.pop("cotangent", None)
@@ -263,11 +243,11 @@ def differentiated(
 
         def pulled(*inputs: Any) -> tuple[Any, ...]:
             slopes = jax.vjp(value, *inputs)[1](cotangent)
-            return (along_rates(inputs[0], slopes[0]), *slopes[1:])
+            return (tangent_map(coordinates, "along_rates", inputs[0], slopes[0]), *slopes[1:])
 
         if mode == "vjp":
             return pulled(*inputs)
-        tangents = [coordinate_rates(inputs[0], rates[0]), *rates[1:]]
+        tangents = [tangent_map(coordinates, "coordinate_rates", inputs[0], rates[0]), *rates[1:]]
         made = jax.jvp(value if mode == "jvp" else pulled, inputs, tangents)[1]
         return made if isinstance(made, tuple) else (made,)
 

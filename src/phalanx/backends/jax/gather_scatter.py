@@ -60,7 +60,7 @@ class Arrivals(NamedTuple):
 
 
 def arrivals_of(target: np.ndarray, size: int) -> Arrivals:
-    """The scatter into `size` entries for the targets (iterations, width) of all senders, or NOWHERE."""
+    """Which senders scatter into each of `size` entries; a target (iterations, width) may be NOWHERE."""
     width = target.shape[1]
     senders = np.argsort(target, axis=1, kind="stable")
     ordered = np.take_along_axis(target, senders, axis=1)

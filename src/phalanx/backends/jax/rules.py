@@ -22,6 +22,7 @@ from jax.custom_derivatives import SymbolicZero
 from ...algorithms import NOTHING, Algorithm, default_algorithm
 from ...program.task import Call
 from ...robot.assembly import Coordinates
+from ...robot.configurations import TANGENT_MAPS
 from ...robot.model import Model, joint_kinematics
 from ...spatial import Array, Transform, cross, join, matvec, transpose
 from ...sweeps.orders.slots import lift
@@ -73,7 +74,8 @@ def ruled(
         total = jnp.zeros_like(result[0])
         for name, matrix in zip(slopes.served.inputs, matrices, strict=True):
             if name in f.inputs and not isinstance(change := changes[name], SymbolicZero):
-                rate = rates_of(arrays["q"], change, call.robot._coordinates) if name == "q" else change
+                coordinates = call.robot._coordinates
+                rate = tangent_map(coordinates, "rates_of", arrays["q"], change) if name == "q" else change
                 total = total + jnp.matmul(matrix, rate, precision=EXACT)
 
         def forces(optional: dict[str, Any], parameters: Parameters) -> Any:
@@ -95,9 +97,10 @@ def ruled(
     return with_rule
 
 
-def rates_of(q: Any, change: Any, coordinates: Iterable[Coordinates]) -> Any:
-    """The rates (nv,) in the tangent space of q for a change (nq,) of the coordinates."""
-    parts = [c.kind.rates_of(JaxArray(q[c.q]), JaxArray(change[c.q])) for c in coordinates]
+def tangent_map(coordinates: Iterable[Coordinates], method: str, q: Any, values: Any) -> Any:
+    """Values of coordinates (nq,) as those of rates (nv,) at q, or the reverse, as a map of joint types."""
+    of, _ = TANGENT_MAPS[method]
+    parts = [getattr(c.kind, method)(JaxArray(q[c.q]), JaxArray(values[getattr(c, of)])) for c in coordinates]
     return jnp.concatenate([unwrap(part) for part in parts])
 
 

@@ -28,7 +28,7 @@ def bound(
     robot: Robot,
     threads: int = 1,
 ) -> Bound:
-    """A step() that recomputes the arrays `outs` from the arrays `inputs`, both by name, in place.
+    """A function of no arguments that recomputes the arrays `outs` from `inputs`, both by name, in place.
 
     So many `threads` share a batch, or one state if the code has groups.
     """
@@ -58,7 +58,7 @@ def bound(
 
 
 def _by_threads(code: CompiledCode, arrays: tuple[np.ndarray, ...], threads: int) -> Bound:
-    """A step() whose batch threads share."""
+    """The function of no arguments for a batch that threads share."""
     inputs, outs = arrays[: -len(code.outputs)], arrays[-len(code.outputs) :]
 
     def step() -> None:

@@ -67,7 +67,7 @@ class CompiledCode(ABC):
         return 0
 
     def _one(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
-        """Fill the outputs, the last arrays, of what seems to be one state."""
+        """Fill the outputs, the last arrays, for arrays with the sizes of one state."""
         if threads == 1 or self.groups < 2:
             return self.direct(*arrays)
         return share(self.direct, arrays, self.groups, threads, available_threads(), self.throughput)

@@ -67,7 +67,7 @@ def _user_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """A key of everything given and of the package's own sources."""
+    """The hash of all arguments and of the package's own sources: the name of a cache entry."""
     sha = hashlib.sha256(_sources().encode())
     for part in parts:
         data = repr(_exact(part)).encode()

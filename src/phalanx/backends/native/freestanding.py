@@ -8,7 +8,7 @@ static variables and calls no external function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -17,7 +17,7 @@ from ...program.elementary import SINCOS_CONSTANTS
 from ...program.ir import Program
 from .emit.codegen import Module, scratch_bytes
 from .emit.writer import LlvmWriter
-from .loop import runtime_text
+from .loop import loop_over_blocks, runtime_text
 from .targets import TargetMachine
 
 # Bits of a number, bits of its fraction, and the bias of its exponent.
@@ -95,24 +95,6 @@ def _functions(function: ExportedFunction, module: Module, target: TargetMachine
             block, rows, bytes_of, more, _LAST.format(last=rows - 1) if rows > 1 else "", less="ult"
         ),
     )
-
-
-def loop_over_blocks(
-    block: str, rows: int, strides: Sequence[int | str], more: str, last: str, *, less: str
-) -> str:
-    """The loop over blocks of `rows` states, in LLVM IR: from the label %entry to the label %end.
-
-    %count states lie in the arrays %b0, %b1, …, `strides` bytes apart. `more` are further arguments of the
-    function `block`, and `last` computes the index of the last state of a block, if it is an argument, too.
-    """
-    lines = ["blocks:", "%i = phi i64 [ 0, %entry ], [ %next, %blocks ]"]
-    for k, stride in enumerate(strides):
-        lines.append(f"%m{k} = mul i64 %i, {stride}")
-        lines.append(f"%w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}")
-    arguments = ", ".join(f"ptr %w{k}, i64 {stride}" for k, stride in enumerate(strides)) + more
-    lines += [*last.splitlines(), f"call void @{block}({arguments}{', i64 %last' * bool(last)})"]
-    lines += [f"%next = add i64 %i, {rows}", f"%again = icmp {less} i64 %next, %count"]
-    return "\n  ".join([*lines, "br i1 %again, label %blocks, label %end"])
 
 
 _ALIGNED = """%address = ptrtoint ptr %workspace to i{word}

@@ -278,7 +278,7 @@ class _Chunks:
 
 
 class _Facts(tuple[Any, ...]):
-    """Facts that are the same if they are written the same, so that a process makes each kernel once."""
+    """Facts of a kernel, equal where their printed forms are, so that a process makes each kernel once."""
 
     def __hash__(self) -> int:
         return hash(repr([f for f in self if not hasattr(f, "digest")]))

@@ -117,7 +117,7 @@ class Kernel(CompiledFunction):
         raise NotImplementedError
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
-        """A step() that recomputes `out` from these very arrays.
+        """A function of no arguments that recomputes `out` from these arrays, in place.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """

@@ -161,6 +161,24 @@ def floating_point_status(target: Target) -> tuple[str, str, list[str]]:
     return "", "", []
 
 
+def loop_over_blocks(
+    block: str, rows: int, strides: Sequence[int | str], more: str, last: str, *, less: str
+) -> str:
+    """The loop over blocks of `rows` states, in LLVM IR: from the label %entry to the label %end.
+
+    %count states lie in the arrays %b0, %b1, …, `strides` bytes apart. `more` are further arguments of the
+    function `block`, and `last` computes the index of the last state of a block, if it is an argument, too.
+    """
+    lines = ["blocks:", "%i = phi i64 [ 0, %entry ], [ %next, %blocks ]"]
+    for k, stride in enumerate(strides):
+        lines.append(f"%m{k} = mul i64 %i, {stride}")
+        lines.append(f"%w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}")
+    arguments = ", ".join(f"ptr %w{k}, i64 {stride}" for k, stride in enumerate(strides)) + more
+    lines += [*last.splitlines(), f"call void @{block}({arguments}{', i64 %last' * bool(last)})"]
+    lines += [f"%next = add i64 %i, {rows}", f"%again = icmp {less} i64 %next, %count"]
+    return "\n  ".join([*lines, "br i1 %again, label %blocks, label %end"])
+
+
 def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
     n1, n2, n3 = (1,) * (3 - len(shape)) + shape
     return n1, n2, n3

@@ -259,7 +259,7 @@ def _address(function: Any) -> int:
 
 
 class _State(bytes):
-    """The bytes that a built-in function reads, with references to what must outlive it."""
+    """The memory that a built-in function reads, and references to objects that must outlive it."""
 
     keep: Any
 

@@ -21,8 +21,7 @@ from ...program.ir import Program
 from . import availability, cache, compile, objects
 from .compile import Target, host
 from .emit.codegen import Module, scratch_bytes
-from .freestanding import loop_over_blocks
-from .loop import ELEMENTS, attributes, floating_point_status, runtime_text
+from .loop import ELEMENTS, attributes, floating_point_status, loop_over_blocks, runtime_text
 from .threads import Throughput, fill
 
 _STACK = 1 << 16  # bytes of scratch memory that a call may put on the stack

@@ -66,7 +66,7 @@ class Work:
     # ------------------------------------------------------------------ the function and its derivatives
 
     def value(self, *arrays: np.ndarray) -> Arrays:
-        """All results."""
+        """The results, as a tuple."""
         optional = self._optional(arrays)
         if 0 < self.robot.nv <= _SMALL and not optional:
             made = self._kernel(arrays[0].dtype, "")(*arrays, threads=self.threads)
@@ -76,7 +76,7 @@ class Work:
         return made if isinstance(made, tuple) else (np.asarray(made),)
 
     def vjp(self, *arrays: np.ndarray) -> Arrays:
-        """Gradients of a result times a cotangent, the last array, with respect to all that is given."""
+        """Gradients of a result times a cotangent, the last array, with respect to all inputs given."""
         *given, cotangent = arrays
         made = list(self._derivative("vjp", given, (cotangent,)))
         for name in self.given[self.inputs :]:
@@ -136,7 +136,7 @@ class Work:
         return made
 
     def _slope(self, name: str, given: Any, cotangent: np.ndarray, gradients: Any) -> np.ndarray:
-        """The gradient with respect to wrenches or inertias, zero where it is not asked for."""
+        """The gradient with respect to wrenches or inertias, zero where autograd does not need it."""
         inputs = dict(zip(self.given, given, strict=True))
         if name not in self.wanted:
             return np.zeros(inputs[name].shape, cotangent.dtype)

@@ -17,8 +17,8 @@ from ...errors import PhalanxError
 from ...robot.frames import frames_cached
 from ...robot.robot import Robot
 from ..array_functions import ArrayFunctions
-from ..constraint_methods import with_constraints
-from ..signatures import TORCH, Parameters, declare
+from ..framework_methods import attach
+from ..signatures import TORCH
 from .autograd import Applied
 from .derivatives import Work, require_gradients
 from .own_functions import in_torch
@@ -130,16 +130,4 @@ class TorchFunctions(ArrayFunctions[torch.Tensor, torch.Tensor]):
         return total
 
 
-def _method(parameters: Parameters) -> Any:
-    """The method of `TorchFunctions` for a registered function."""
-    name = parameters.function.name
-
-    def method(self: TorchFunctions, *given: Any, **options: Any) -> Any:
-        inputs, how = parameters.arguments(given, options)
-        return self.evaluate(name, inputs, **how)
-
-    return method
-
-
-declare(TorchFunctions, TORCH, FUNCTIONS.values(), _method)
-with_constraints(TorchFunctions)
+attach(TorchFunctions, TORCH)

@@ -26,7 +26,7 @@ def is_lerobot(root: Path) -> bool:
 
 
 def open_lerobot(root: Path) -> tuple[list[Source], dict[str, Any], float | None]:
-    """Its files as sources, what it says about itself, and its frames a second."""
+    """The files of a data set as sources, its metadata, and its frames a second."""
     path = root / INFO
     info = _info(path)
     features = info["features"]

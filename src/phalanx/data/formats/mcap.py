@@ -96,7 +96,7 @@ class McapSource(Source):
         return {n: self._kept[n][start - self._first : stop - self._first] for n in names}
 
     def _tail(self, start: int) -> dict[str, np.ndarray] | None:
-        """Cached messages that are requested again; advances the reader beyond them."""
+        """The cached messages from `start` on; if none are cached, None, and the reader skips to `start`."""
         if self._kept and self._first <= start <= self._row:
             return {n: v[start - self._first :] for n, v in self._kept.items()}
         self._messages, self._row = self._raw(), 0

@@ -168,7 +168,7 @@ def _commanded(model: Any, a: int) -> Range:
 
 
 def _input(model: Any, a: int) -> Range:
-    """The range of what drives an actuator: its control, or an activation that follows it."""
+    """The range of an actuator's input: its control, or the activation that follows the control."""
     import mujoco
 
     dynamics = mujoco.mjtDyn

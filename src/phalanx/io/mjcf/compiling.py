@@ -210,7 +210,7 @@ def refuse_irregular(spec: Any, source: str) -> None:
 def drop_files(spec: Any) -> list[tuple[str, str]]:
     """Remove from the specification every file that no inertia comes from.
 
-    Returned are the body and the file of each one that is left.
+    Returns (body, file) for each file that remains.
     """
     # Versions before 3.3.3 let elements delete themselves.
     delete = getattr(spec, "delete", None) or (lambda element: element.delete())

@@ -165,8 +165,8 @@ def _drivers_of(joint: str, drivers: dict[str, Mimic]) -> set[str]:
 def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> LoopClosure:
     """The loop of a constraint between two bodies or two sites.
 
-    Between bodies MuJoCo keeps the points that shall meet, of a weld in the opposite order, and the
-    orientation of the second body in the first; between sites, their poses say it all.
+    Between bodies MuJoCo stores the points that meet (of a weld in the opposite order) and the
+    orientation of the second body in the first; between sites, their poses are enough.
     """
     import mujoco
 

@@ -164,7 +164,7 @@ def _check_bounds(element: _Element, source: str, text: str) -> None:
 
 
 def _check_ends(element: _Element, source: str, text: str) -> None:
-    """Raise for a loop between nothing, at which MuJoCo 4.0 stumbles for good: all later models hang."""
+    """Raise for a loop without bodies or sites: after one, MuJoCo 4.0 hangs on all later models."""
     # A null character, which ends a text in MuJoCo, is read as the replacement character.
     values = {key: value.partition("\ufffd")[0] for key, value in element.attributes.items()}
     empty = [key for key, given in values.items() if not given.strip()]

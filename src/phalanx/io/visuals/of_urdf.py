@@ -142,7 +142,7 @@ def _text(element: Element, tag: str) -> str | None:
 def _shape(
     e: Element, read: Callable[[str], str | None], file: str, mesh_files: MeshFiles
 ) -> tuple[Shape | None, str]:
-    """The shape of an element whose sizes `read` returns by name, or what is missing to it."""
+    """The shape of an element whose sizes `read` returns by name, or the name of a missing size."""
     if e.tag == "box":
         return Box(_sizes(read("size"))), ""
     if e.tag in ("cylinder", "capsule"):

@@ -194,7 +194,7 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
 
 
 def _parts(robot: Robot, wanted: Iterable[Visual]) -> tuple[list[PlacedShape], list[tuple[str, str]]]:
-    """What can be drawn of the visuals; and the frame and the file or the reason of what cannot."""
+    """The shapes that can be drawn; and, of others, the frame with the file or the reason."""
     parts: list[PlacedShape] = []
     unread: list[tuple[str, str]] = []
     known: dict[Any, list[Surface]] = {}

@@ -180,7 +180,7 @@ class Cost(Count):
         return self
 
     def _with(self, **changed: Any) -> Cost:
-        """This cost with other fields; attributes that are no fields stay."""
+        """A copy of this cost with some fields replaced; its other attributes are copied, too."""
         found = replace(self, **changed)
         for name in (_WIDTH, _PATHS, _WRITTEN_OUT):
             if hasattr(self, name):

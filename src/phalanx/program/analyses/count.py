@@ -39,10 +39,10 @@ _MANY = 1 << 21  # points that are evaluated at once
 
 @dataclass(frozen=True, eq=False)
 class BlockCount:
-    """A block of statements, and how often it runs for each body; the last entry of `times` is for none.
+    """A block of statements and its execution counts: `times` by body, the last entry for code of no body.
 
-    `rounds` counts all lanes of a SIMD region as one. Both are fractions where `runs` was given a mean number
-    of iterations. `moves` is the number of loads and stores in one run of the block.
+    `rounds` counts executions, all lanes of a SIMD region as one. Both are fractions if `runs` got a mean
+    number of iterations. `moves` is the number of loads and stores in one run of the block.
     """
 
     body: tuple[Any, ...]
@@ -56,7 +56,7 @@ Trips = Callable[[Until], float | None]  # how often a loop that ends on data ru
 
 
 def runs(program: Program, trips: Trips = lambda s: None) -> list[BlockCount]:
-    """The execution counts of all blocks; what brings one state into lanes and back is left out.
+    """The execution counts of all blocks, without those that move one state into lanes and back.
 
     A loop that ends on data counts with its limit, unless `trips` gives another number of iterations.
     """

@@ -147,7 +147,7 @@ def _passing(s: Any) -> tuple[Any, ...]:
 
 
 def _chosen(body: tuple[Any, ...], first: int, results: list[Any]) -> set[Any]:
-    """Few values that together reach all results, by greedy set cover over inputs and what follows sines."""
+    """A small set of values that together reach all results, by greedy set cover."""
     reach = {x: 1 << k for k, x in enumerate(results)}
     for s in reversed(body[first:]):
         for a in _passing(s) if s in reach else ():

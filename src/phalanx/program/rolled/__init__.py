@@ -68,7 +68,7 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
     )
     body = body_model(graph, model, order)
     body, given, more = body_arguments(body, task)
-    announced = replace(algorithm, run=announcing(algorithm.run, graph, task.text.symbol))
+    announced = replace(algorithm, run=announcing(algorithm.run, graph, task.primal.symbol))
     with ordering(order):
         result = announced.with_rotors(body, given, more)
     plan = Plan(graph, order)
@@ -82,8 +82,8 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
         plan.solved_output(values[:-1], names[:3])
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
         plan.matrices_output(values, names[: len(values)])
-    elif not _want_matrix(plan, values, *task.text.outputs.values()):
-        wanted = _placed(body, values, *task.text.outputs.values())
+    elif not _want_matrix(plan, values, *task.primal.outputs.values()):
+        wanted = _placed(body, values, *task.primal.outputs.values())
         if algorithm.derivative:
             wanted = derived(body, order, wanted, task, _residual(body, order, given, more, task))
         for value, target in wanted:
@@ -111,9 +111,9 @@ def _residual(
     body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: TraceTask
 ) -> Residual | None:
     """Return the inverse function, from the result of a function to its last input, or None."""
-    if not task.text.solves or body.source.joints is not None:
+    if not task.primal.solves or body.source.joints is not None:
         return None
-    inverse = default_algorithm(task.text.solves)
+    inverse = default_algorithm(task.primal.solves)
     quantity = order.graph.quantity
 
     def forces(values: list[Any]) -> Any:

@@ -11,6 +11,7 @@ from ..ir import Program
 from ..task import RUN
 from . import leaves as L
 from .group_builder import GroupBuilder
+from .segments.column_loops import ColumnLoopsSideBySide, columns_in_lanes
 from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Stage, StageLayout
 from .stages.loops import BodyLoop, Once
@@ -36,14 +37,17 @@ class RolledProgram:
 
     def alone(self, lanes: int = 8) -> Program | None:
         """Return the program for one state with bodies in SIMD lanes; None if no loop can use them."""
-        entries = self._walked
-        if entries is None or lanes == 1 or self.layout.n < lanes:
+        walked, looped = self._walked, columns_in_lanes(self.layout, self.stages[-1]) if self.stages else None
+        if (walked is None and looped is None) or lanes == 1 or self.layout.n < lanes:
             return None
         b = BodyBuilder(self.layout, lanes, alone=True)
         with b.part(1):
             for stage in self.stages[:-1]:
                 stage.build(b)
-        ColumnsSideBySide(b, entries, linear=self.one_state).build()
+        if walked is not None:
+            ColumnsSideBySide(b, walked, linear=self.one_state).build()
+        elif looped is not None:
+            ColumnLoopsSideBySide(b, looped).build()
         return b.finished(self.layout.n, self.layout.table.size)
 
     def built(self, lanes: int = 8) -> Program:

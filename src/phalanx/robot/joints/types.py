@@ -167,7 +167,7 @@ class JointType(ABC):
 
     @classmethod
     def rates_of(cls, q: Array, change: Array) -> Array:
-        """The rates at which coordinates q change so; what changes the length of a quaternion is no rate."""
+        """The rates qd at which q changes by `change`; changes of a quaternion's length are ignored."""
         return change
 
     @classmethod
@@ -179,7 +179,7 @@ class JointType(ABC):
 
     @classmethod
     def reversed_axes(cls, axis: Sequence[float], axis2: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Its axes; a joint with one coordinate keeps that and turns its axis round."""
+        """Its axes; a joint with one coordinate has the same coordinate and the opposite axis."""
         if cls.nv > 1:
             raise PhalanxError(
                 f'joint type "{cls.name}" says of no joint that leads from the child to the parent; '
@@ -189,12 +189,12 @@ class JointType(ABC):
 
     @classmethod
     def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
-        """Its coordinates where this joint is at q."""
+        """The coordinates of the reversed joint, parent and child exchanged, where this joint is at q."""
         return q
 
     @classmethod
     def reversed_rates(cls) -> tuple[int, ...] | None:
-        """Which of this joint's rates each of its rates is; None where its axes are others."""
+        """For each rate of the reversed joint, its index here; None where the axes differ."""
         return tuple(range(cls.nv)) if cls.nv <= 1 else None
 
 
@@ -454,7 +454,7 @@ _TYPES: dict[str, type[JointType]] = {}
 
 
 def register(kind: type[JointType]) -> None:
-    """Make a joint type known by its name, or raise if what it says of itself does not fit together."""
+    """Register a joint type under its name, or raise if its declaration contradicts itself."""
     where = f"joint type {kind.__name__}"
     if kind.name in _TYPES:
         raise PhalanxError(f'{where}: there is a joint type "{kind.name}" already; give it another name.')

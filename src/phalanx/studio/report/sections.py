@@ -144,7 +144,7 @@ def _counts(c: Cost) -> list[Any]:
 
 
 def _named(study: Study, row: AlgorithmRow) -> tuple[str, Markup]:
-    """The name with marks: what "auto" takes, what is recommended; its source on hover."""
+    """An algorithm's name with badges ("auto", "recommended"); its source appears on hover."""
     marks = []
     if row.name == study.recommended and study.reason:
         marks.append(tag("span", "recommended", class_="badge good"))

@@ -46,7 +46,7 @@ class Chart:
 
     @property
     def title(self) -> str:
-        """What is scheduled, and on which machine."""
+        """The title: function, algorithm, robot and machine."""
         return f"{self.schedule.graph.title} on {self.schedule.machine}"
 
     @cached_property
@@ -138,7 +138,7 @@ class Chart:
 
 
 def colours_of(quantities: Iterable[str], weights: Iterable[float]) -> dict[str, str]:
-    """A colour for each quantity, those with the most weight first; what is left over is grey."""
+    """A colour for each quantity, in order of weight; when colours run out, the others are grey."""
     total: dict[str, float] = {}
     for quantity, weight in zip(quantities, weights, strict=True):
         total[quantity] = total.get(quantity, 0.0) + weight

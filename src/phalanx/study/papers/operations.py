@@ -257,7 +257,7 @@ def _order(values: Mapping[int, int], order: str) -> Claim:
 
 
 def grows_as(values: Mapping[int, int], order: str) -> bool:
-    """From one doubling of n to the next: equal steps for a logarithm, twice the steps for a line."""
+    """Whether values by n grow in an order such as "L" (log n) or "n^2", by their steps from n to 2n."""
     sizes = [n for n in values if 2 * n in values]
     steps = [values[2 * n] - values[n] for n in sizes]
     if len(steps) < 2:

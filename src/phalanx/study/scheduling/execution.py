@@ -46,7 +46,7 @@ class MailboxMessage:
 
 @dataclass(frozen=True)
 class WorkerStep:
-    """A receive or send of a message, or the segment of that number of a processor."""
+    """A step of a worker: receive or send the message `number`, or compute its segment `number`."""
 
     kind: str  # "receive", "compute", "send"
     number: int
@@ -238,7 +238,7 @@ class _Planner:
         return "the inputs" if task == _INPUTS else f"task {task} ({self.schedule.graph.tasks[task].name})"
 
     def finished(self, lanes: int) -> ExecutionPlan:
-        """The plan, with numbers and offsets for all messages that carry something."""
+        """The plan, with a number and an offset for each message that is not empty."""
         messages = [m for m in self.incoming.values() if m.content]
         align, words = max(1, _LINE // lanes), 0
         sent: dict[tuple[int, int], list[MailboxMessage]] = {}
@@ -376,7 +376,7 @@ def _read(segment: _Segment) -> Iterator[Any]:
 
 
 def _require_progress(schedule: Schedule, plan: ExecutionPlan) -> None:
-    """Raise unless every receive is met at any speed: program order and messages form no cycle."""
+    """Raise if workers could deadlock: if their orders of messages form a cycle."""
     sends = {s.number for w in plan.workers for s in w.steps if s.kind == "send"}
     position = dict.fromkeys(range(len(plan.workers)), 0)
     arrived: set[int] = set()

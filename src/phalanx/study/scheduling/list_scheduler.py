@@ -154,7 +154,7 @@ class _Networked:
         return self.starts, self.messages
 
     def _place(self, task: int) -> float:
-        """Put a task where it can start first, or where it has to run; when it starts there."""
+        """Place a task where it can start first, or where it must run; returns its start."""
         if self.of is None:
             where = min(self.workers, key=lambda p: (self._start(task, p, keep=False), p))
         else:

@@ -86,7 +86,7 @@ class Lockstep:
             self.values[output, slot] = self.values[content, slot]
 
     def apart(self, program: Callable[[int], None]) -> None:
-        """Every processor runs a program of its own, all from now on, until the last one is done."""
+        """Every processor runs a program of its own from now on; all wait until the last one is done."""
         start, ends, busiest = self.now, [self.now], Count()
         for processor in range(len(self.rows)):
             self.now, before = start, len(self.tasks)
@@ -250,7 +250,7 @@ class Lockstep:
     def _task(
         self, name: str, processor: int, link: int, inputs: list[LockstepValue], run: Callable[..., Any]
     ) -> LockstepValue:
-        """A computation on one processor from now on; afterwards it is later."""
+        """The task of a computation on one processor; the processor's clock advances."""
         shapes = tuple(np.shape(x.data) for x in inputs)
         if (run, shapes) not in self._counts:
             self._counts[run, shapes] = operations(run, shapes)

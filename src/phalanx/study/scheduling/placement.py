@@ -102,9 +102,9 @@ class Schedule:
 
     @cached_property
     def timed(self) -> tuple[PlacedTask, ...]:
-        """The tasks that take time: those that pictures and summaries count.
+        """The tasks with a duration: those that pictures and summaries count.
 
-        By default sines and cosines take none, as papers count; those that wait for a sum are placed still.
+        By default sines and cosines have none, as in the papers. Such tasks are placed all the same.
         """
         return tuple(t for t in self.tasks if t.end > t.start)
 

@@ -285,7 +285,7 @@ def on_threads(job: RunJob) -> Measured:
 
 
 def outputs_of(layout: SharedLayout, memory: Any) -> list[np.ndarray]:
-    """The outputs of all states, with those that fill the last block."""
+    """Copies of the outputs of all states, and of the padding of the last block."""
     return [layout.row(memory, k).copy() for k in range(layout.inputs, len(layout.rows))]
 
 

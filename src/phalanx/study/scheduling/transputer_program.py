@@ -129,7 +129,7 @@ def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:
 
 
 def _operations(line: Compute, diagonal: bool) -> Count:
-    """What a line takes in the paper's semi-customised form: z0, the zero of A and diagonal inertias used."""
+    """The operations of a line, semi-customised as in the paper: by z0, the zero of A, diagonal inertias."""
     if line.equation in _FREE:
         return Count()
     graph = Graph()
@@ -164,7 +164,7 @@ class _Worker:
 
 
 class _MachineRun:
-    """All processors until the last one ends.
+    """A run of all processors until the last one ends.
 
     Both sides of a message wait for each other; if channels are buffered, only who receives it waits.
     """
@@ -237,7 +237,7 @@ class _MachineRun:
         return any_done
 
     def _carry(self, a: str, b: str, content: str, i: int) -> None:
-        """A message for which both sides wait."""
+        """Carry a message for which both sides wait; they go on when it has left and arrived."""
         key = (a, b, content, i)
         start = max(self.workers[x].waits_for.pop(key) for x in (a, b))  # type: ignore[union-attr]
         hops = self._message(key, start)

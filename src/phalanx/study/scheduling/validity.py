@@ -88,7 +88,7 @@ class _Check:
                 yield f"processor {self.name(p)} does tasks {a} and {b} at once"
 
     def messages(self) -> Iterator[str]:
-        """A message leaves when its content is there and its route is connected and takes its time."""
+        """Yield what is wrong with messages: they leave too early, use missing links, or are too fast."""
         network = self.schedule.network
         for m in self.schedule.messages:
             label = f"message {m.name} from {self.name(m.sender)} to {self.name(m.receiver)}"
@@ -166,7 +166,7 @@ class _Check:
         return f"before task {a} ({made.name}) arrives at {min(arrivals):g}" if late else ""
 
     def results(self) -> Iterator[str]:
-        """Results come to whom holds the inputs."""
+        """Yield what is wrong with results: they do not return to the processor that holds the inputs."""
         network = self.schedule.network
         if network is None or network.master is None:
             return
@@ -177,7 +177,7 @@ class _Check:
                 yield f"result {task.name} is not sent to {self.name(network.master)}"
 
     def bounds(self) -> Iterator[str]:
-        """Nothing is faster than the critical path, or than all processors at work all the time."""
+        """Yield lower bounds of the makespan that it violates: critical path, work per processor."""
         makespan = self.schedule.makespan
         ends: list[float] = []
         for k, task in enumerate(self.graph.tasks):

@@ -75,7 +75,7 @@ class Ahead:
 
 @dataclass(frozen=True)
 class Outward:
-    """Lines for i = 0 … n, those about links 1 to n: phase 1."""
+    """Phase 1: lines for i = 0 … n from the base outward; links are 1 to n."""
 
     lines: tuple[Line | Ahead, ...]
 

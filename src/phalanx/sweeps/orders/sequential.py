@@ -90,7 +90,7 @@ class Sequential(Order):
         return contraction_steps(self.parents)
 
     def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
-        """The rows of an array, one for each body that is computed, in groups that are computed at once."""
+        """The rows of an array with one row per body, in groups that are computed at the same time."""
         return [bodies]
 
     def visit(self, bodies: Bodies) -> None:

@@ -262,7 +262,7 @@ class Text(LaneWriter):
     def on_prefetch(self, s: Prefetch) -> None:
         """Prefetch all cache lines at once: one by one they take longer than the arithmetic between them."""
         self.used.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for buffer, index, stores in s.places:
+        for buffer, index, stores in s.numbers:
             address = self.address(buffer, index)
             self.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(stores)}, i32 3, i32 1)")
 

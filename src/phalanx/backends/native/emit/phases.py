@@ -32,8 +32,8 @@ from ....program.ir import (
     statements,
 )
 
-_FEW = 1 << 12  # iterations of a loop whose places are fetched ahead
-_MOST = 1 << 10  # places that are
+_FEW = 1 << 12  # iterations of a loop whose numbers are prefetched
+_MOST = 1 << 10  # numbers that are
 _FIELD = 1 << 16  # iterations that threads can share: `runtime/team.ll` counts them in 16 bits
 
 
@@ -66,9 +66,9 @@ def counters_used(body: tuple[Any, ...]) -> set[InductionVariable]:
 
 
 class Prefetch(NamedTuple):
-    """Numbers of scratch memory that other cores have touched: buffer, index, whether it is stored."""
+    """Numbers of scratch memory to prefetch: buffer, index, whether a store follows."""
 
-    places: tuple[tuple[Buffer, Index, bool], ...]
+    numbers: tuple[tuple[Buffer, Index, bool], ...]
 
 
 def prefetch(phase: Phase, lanes: int) -> Prefetch:
@@ -108,8 +108,8 @@ def prefetch(phase: Phase, lanes: int) -> Prefetch:
     body = phase.body
     shared = {s.counter for s in body} if phase.iterations else set()
     visit(body[0].body if shared else body, lanes, {})
-    places = tuple((buffer, index, stores) for (buffer, index), stores in found.items())
-    return Prefetch(places[:_MOST])
+    numbers = tuple((buffer, index, stores) for (buffer, index), stores in found.items())
+    return Prefetch(numbers[:_MOST])
 
 
 def _names_lanes(index: Index) -> bool:

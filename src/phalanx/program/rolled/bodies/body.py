@@ -318,7 +318,7 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Array], dict[str, Any]]:
     """Return the arguments of an algorithm: the body, the inputs in order, the optional ones by name."""
-    f = task.text
+    f = task.primal
     names = [*f.inputs, *task.optional]
     shapes = {name: task.shapes[name] for name in names}
     symbols = body_inputs(body.source, shapes, {**f.inputs, **f.optional})

@@ -39,7 +39,7 @@ def derived(
 ) -> Wanted:
     """Return the derivatives of results that a task requests, each with its target."""
     loops, mode = LoopDerivatives(order), task.algorithm.derivative
-    moves, inputs = _Moves(body), list(task.text.inputs)
+    moves, inputs = _Moves(body), list(task.primal.inputs)
     if mode != "jvp":
         weighted = [(x, _weight(body, target)) for x, target in results]
         if residual is None:
@@ -87,7 +87,7 @@ class _Moves:
         name = leaf.name if isinstance(leaf, L.State | L.Global) else ""
         if isinstance(leaf, L.State) and name in ("q", REST):
             return self._along("dq", leaf)
-        if isinstance(leaf, L.State) and name in task.text.inputs:
+        if isinstance(leaf, L.State) and name in task.primal.inputs:
             return self.source.graph.leaf(L.State(f"d{name}", leaf.map, leaf.width, leaf.offset))
         return None
 

@@ -21,7 +21,7 @@ from ...ir import Index, IntExpr, Real, Scalar, alike, int_expr, plus, select, t
 from ...ops import FMA, MUL, SELECT
 from .. import leaves as L
 from ..stages.bodies import BodyBuilder, Stage, StageLayout
-from ..stages.matrices import AncestorPairs, MatrixOut
+from ..stages.matrices import AncestorPairs, MatrixEntries, MatrixOut
 
 _SPAN = 32  # columns that go side by side along a run before the next run
 _GAP = 512  # numbers from one tile to the next
@@ -133,7 +133,8 @@ class ColumnsSideBySide:
             here = [b.value(SELECT, own, x, c) for x, c in zip(starts, again, strict=True)]
             body = plus(first, rounds.index)
             entry = self._step(rounds, again, here, body)
-            b.store(self.tile, plus(self.place, rounds.index), self._on_diagonal(body, own, entry))
+            value = on_diagonal(b, self.entries, body, own, entry)
+            b.store(self.tile, plus(self.place, rounds.index), value)
         self._save(group, again)
         first_number = times(self.place, b.lanes)
         rows = tuple(plus(first_number, k) for k in range(0, b.lanes * b.lanes, b.lanes))
@@ -172,13 +173,6 @@ class ColumnsSideBySide:
         for name, value in zip(carried, again, strict=True):
             rounds.feed(name, value)
         return entry
-
-    def _on_diagonal(self, body: Index, own: Real, entry: Real) -> Real:
-        b, entries = self.b, self.entries
-        value = entry if entries.instead is None else b.value_of(body, entries.instead)
-        if entries.adds:
-            value = b.add(value, b.value_of(body, entries.diagonal))
-        return entry if value is entry else b.value(SELECT, own, value, entry)
 
     def _mask(self, name: str, values: np.ndarray, row: Index) -> Real:
         return self.b.load(self.b.table(name, values, wide=True), row)
@@ -252,6 +246,14 @@ class ColumnsSideBySide:
     def _row_places(self, first: Index, column: Index) -> Index:
         b = self.b
         return IntExpr("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
+
+
+def on_diagonal(b: BodyBuilder, entries: MatrixEntries, body: Index, own: Real, entry: Real) -> Real:
+    """A row of entries; in the lane of the diagonal with what replaces that, and what is added to it."""
+    value = entry if entries.instead is None else b.value_of(body, entries.instead)
+    if entries.adds:
+        value = b.add(value, b.value_of(body, entries.diagonal))
+    return entry if value is entry else b.value(SELECT, own, value, entry)
 
 
 def _apart(lanes: int) -> int:

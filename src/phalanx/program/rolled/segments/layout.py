@@ -58,7 +58,7 @@ class SegmentBuilder(Builder):
         self.buffer(name, self.groups * self.apart(size), given=given)
 
     def apart(self, size: int) -> int:
-        """The distance of the parts of groups in a buffer of `size` indices for each."""
+        """The distance between consecutive groups in a buffer with `size` indices for each group."""
         return size + self.gap * -(-size // self.longest)
 
     def in_group(self, group: Index, size: int, index: Index) -> Index:

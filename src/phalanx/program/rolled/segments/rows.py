@@ -105,7 +105,7 @@ class _Rows:
                 b.store(self.buffer, self.place(slot, 0, loop.index), value)
 
     def copy_out(self) -> None:
-        """Also to lanes to spare, which repeat the last segment, and to links that fill up."""
+        """Copy results to `slots`, also those of spare lanes (the last segment) and of padding links."""
         b, slots = self.b, self.b.buffers["slots"]
         rows, places = b.rows_by_lane(np.maximum.accumulate(b.program.bodies, axis=1), b.program.slots[0])
         with b.loop(len(rows)) as loop:

@@ -62,7 +62,7 @@ class MatricesOut(Stage):
             self._out(b, name, first, width)
 
     def _out(self, b: BodyBuilder, name: str, first: Index, width: int) -> None:
-        """Write the rows of a strip up to its end, and its columns above."""
+        """Write a strip of a symmetric matrix: its rows up to the diagonal block, and as columns above it."""
         buffer, out, n = b.buffers[f"rows of {name}"], b.outputs[name], b.n
         with b.loop(width) as loop:
             count = plus(first, width)  # strips begin at whole registers

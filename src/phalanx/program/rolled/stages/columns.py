@@ -16,10 +16,10 @@ from .matrices import MatrixEntries, Store
 
 @dataclass(frozen=True)
 class Columns(MatrixEntries):
-    """Entries that loops over the pairs of one column at a time, or of one row, compute.
+    """Matrix entries computed column by column, or row by row, by `loops` over the pairs of each.
 
-    A sum runs over the bodies from the row on. The values of other pairs that it reads are stored
-    beforehand by the loops of `kept`.
+    `sums` are then taken over the bodies from the row to the last one. The values of other pairs that they
+    read are stored beforehand by the loops of `kept`.
     """
 
     loops: list[BodyLoop]

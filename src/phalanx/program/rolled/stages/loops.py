@@ -10,6 +10,7 @@ from typing import Any
 
 from ...builder import Builder, OpenLoop, run
 from ...ir import Index, Program, Real, plus, times
+from ...ops import SELECT
 from .. import leaves as L
 from .bodies import CARRIER, LINKS, BodyBuilder, Stage, Where, settle
 
@@ -47,9 +48,15 @@ class BodyLoop(Stage):
         write: Write,
         *,
         tree: BodyBuilder | None = None,
+        begins: Callable[[Index], Real] | None = None,
     ) -> None:
-        """Append the loop from `first` to `end`; `at` maps its index to the bodies of an iteration."""
+        """Append the loop from `first` to `end`; `at` maps its index to the bodies of an iteration.
+
+        In lanes that do not begin together, `begins` is one at the body with which a lane begins.
+        """
         handed = _Handed(self, read) if tree is None else _HandedInTree(self, read, tree)
+        if begins is not None:
+            handed = _HandedInLanes(self, read, b, begins)
         angles: list[tuple[L.Angle, Real]] = []
         apart = not any(isinstance(t, L.CarriedLeaf | L.Total | L.End | L.Added) for t in self.targets)
         with (b.independent if apart else b.loop)(end, first=first, down=not self.outward) as loop:
@@ -107,6 +114,17 @@ class _Handed:
     def write(self, number: int, value: Real, quantity: str) -> None:
         """Pass a value on to the next body."""
         self.loop.feed(self.carried[number], value)
+
+
+class _HandedInLanes(_Handed):
+    """Values passed from body to body; the one with which a lane begins receives the root."""
+
+    def __init__(self, loop: BodyLoop, read: Read, b: Builder, begins: Callable[[Index], Real]) -> None:
+        super().__init__(loop, read)
+        self.b, self.begins = b, begins
+
+    def read(self, number: int) -> Real:
+        return self.b.value(SELECT, self.begins(self.body), self.roots[number], self.carried[number])
 
 
 class _HandedInTree(_Handed):

@@ -42,7 +42,7 @@ class Joints:
 
 
 def without_vanishing(joints: Joints) -> np.ndarray:
-    """The mass matrix (n, n): no rates, no gravity, nothing before the joint that is accelerated."""
+    """The mass matrix (n, n) by columns: at rest, without gravity, from the accelerated joint outward."""
     n = len(joints.m)
     matrix = np.zeros((n, n), dtype=object)
     for j in range(n):

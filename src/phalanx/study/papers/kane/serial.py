@@ -60,9 +60,9 @@ class Composite(NamedTuple):
 
 
 def mass_matrix(links: LinkConstants, how: Charged, zero: Any = 0.0) -> tuple[np.ndarray, list[Any]]:
-    """The mass matrix (n, n) of the equations of VCR-B, without rotors, and what is formed besides.
+    """The mass matrix (n, n) of VCR-B, without rotors; and scalars that are charged, but not needed for it.
 
-    `zero` stands where U has its zero.
+    `zero` replaces the zero entry of U, so that operations with it are counted, too.
     """
     n = len(links.m)
     turns = [_rotation(links.cos_sin[i], links.twist[i], 0.0 if how.zero_used else zero) for i in range(n)]

@@ -106,7 +106,7 @@ def ends_of_steps(variable: str) -> tuple[Instant, ...]:
 
 
 def _own_operations(nodes: list[Scalar], variable: str, whole: Mapping[Any, frozenset[int]]) -> list[Scalar]:
-    """The results of the vector operations that lead to a variable of the middle link."""
+    """Results of the vector operations that compute a variable of the middle link from other variables."""
     wanted: set[int] = set(whole[_VARIABLES[variable][-1], _MIDDLE])
     by_number = {x.number: x for x in nodes}
     stop = {n for text, after in _WAITS[variable].values() for n in whole[text, _MIDDLE + after]}
