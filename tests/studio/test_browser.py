@@ -213,6 +213,47 @@ def test_a_simulation_runs_and_pauses(view: View) -> None:
     view.until(lambda: not view.page.dynamics_view.playing)
 
 
+def test_a_frame_is_dragged_by_the_pointer_and_the_arm_follows_live(view: View) -> None:
+    page = view.page
+    view.go("Robot")
+    handle = page.robot_view.handle
+    view.tab.get_by_label("Drag a frame").first.check()
+    x, y = view.until(lambda: _square(view, (255, 32, 96)))  # moves it in the plane across its x axis
+    start, before = page.session.frame_pose(handle.name), page.session.q.copy()
+    mouse, seen = view.tab.mouse, []
+    mouse.move(x, y)
+    view.tab.wait_for_timeout(300)
+    mouse.down()
+    for k in range(1, 9):
+        mouse.move(x - 3 * k, y - k)
+        view.tab.wait_for_timeout(100)
+        seen.append(page.session.frame_pose(handle.name)[:3, 3].tolist())
+    view.until(lambda: np.abs(page.session.q - before).max() > 0.01)
+    assert len({tuple(at) for at in seen}) > 2  # it moved while the button was down
+    mouse.up()
+    found = page.session.frame_pose(handle.name)
+    assert np.linalg.norm(found[:3, 3] - start[:3, 3]) > 0.02
+    assert abs((found[:3, 3] - start[:3, 3]) @ start[:3, 0]) < 1e-3
+    assert np.abs(found[:3, :3] - start[:3, :3]).max() < 1e-3  # its orientation too
+    assert [h.value for _, h in page.robot_view.sliders] == pytest.approx(page.session.q.tolist(), abs=0.02)
+    view.tab.get_by_label("Drag a frame").first.uncheck()
+    page.session.reset()
+    page.robot_view.follow()
+    page.refresh()
+
+
+def _square(view: View, colour: tuple[int, int, int]) -> tuple[float, float] | None:
+    """The middle of a filled square of a colour, in pixels of the tab; None if there is none."""
+    from PIL import Image
+
+    box = view.tab.locator("canvas").first.bounding_box()
+    shown = np.asarray(Image.open(io.BytesIO(view.tab.screenshot())).convert("RGB")).astype(int)
+    is_near = np.abs(shown[:, : int(min(box["width"], 360))] - colour).max(axis=-1) < 40
+    whole = np.lib.stride_tricks.sliding_window_view(is_near, (7, 7)).all(axis=(-1, -2))
+    at = np.argwhere(whole)
+    return (float(at[:, 1].mean() + 3), float(at[:, 0].mean() + 3)) if len(at) else None
+
+
 def test_a_new_pose_ends_a_simulation(view: View) -> None:
     view.press("Start")
     view.until(lambda: view.page.dynamics_view.run is not None and view.page.dynamics_view.run.seconds > 0.2)
