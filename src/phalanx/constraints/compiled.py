@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,8 @@ from ..tracing.equations import MOST, Equations
 from ..tracing.function import OwnFunction
 from ..tracing.math import log3
 from ..tracing.result_structure import RESULT, Structure
-from ..tracing.traces import Trace
+from ..tracing.traces import Shape, Trace
+from .looped import LoopTrace, looped
 
 RESULTS: dict[str, Any] = {
     "constrained_dynamics": ConstrainedDynamics,
@@ -57,6 +58,7 @@ class Specification:
     constraints: tuple[Constraint, ...]
     optional: tuple[str, ...] = ()
     chosen: tuple[str, ...] | None = None  # joints: actuated ones, or those that move
+    algorithm: str = "dense"  # of constrained_dynamics: or "articulated"
 
     @property
     def rows(self) -> int:
@@ -96,6 +98,8 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
         "damping": (),
         "restitution": (),
     }
+    if spec.algorithm == "articulated":
+        return _in_loops(robot, spec, {name: sizes[name] for name in (*required, *spec.optional)})
     graph = Graph()
     given = {name: symbols(graph, name, sizes[name]) for name in (*required, *spec.optional)}
     own = {"inertias": given["inertias"]} if "inertias" in given else None
@@ -113,17 +117,40 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
         equations._order.require_few()
     arrays = made if isinstance(made, tuple) else (made,)
     arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
-    result = RESULTS.get(spec.function)
-    names: tuple[str, ...]
-    if result is None and len(arrays) == 1:
-        names, structure = (RESULT,), Structure()
-    else:
-        names = result._fields if result else tuple(map(str, range(len(arrays))))
-        make = result._make if result else tuple
-        structure = Structure(names, tuple(range(len(names))), tuple(Structure() for _ in names), make)
+    names, structure = _structure(spec, len(arrays))
     results = dict(zip(names, arrays, strict=True))
     keywords = frozenset(spec.optional)
     return Trace(robot, spec.function, given, frozenset({"q"}), results, structure, keywords)
+
+
+class Closing(NamedTuple):
+    """What keeps loops closed: J (m, nv) of errors (m,), and their parts.
+
+    Of each: its rows, whether they are a turn, and one plus the cosine of a hinge's angle.
+    """
+
+    jacobian: np.ndarray
+    error: np.ndarray
+    parts: list[tuple[slice, bool, Any]]
+
+
+def _structure(spec: Specification, count: int) -> tuple[tuple[str, ...], Structure]:
+    """The names of the results of a function, and what users get of them."""
+    result = RESULTS.get(spec.function)
+    if result is None and count == 1:
+        return (RESULT,), Structure()
+    names: tuple[str, ...] = result._fields if result else tuple(map(str, range(count)))
+    make = result._make if result else tuple
+    return names, Structure(names, tuple(range(len(names))), tuple(Structure() for _ in names), make)
+
+
+def _in_loops(robot: Robot, spec: Specification, sizes: Mapping[str, Shape]) -> LoopTrace:
+    """Constrained dynamics as loops over bodies."""
+    names, structure = _structure(spec, 2)
+    results: dict[str, Shape] = dict(zip(names, ((robot.nv,), (spec.rows,)), strict=True))
+    program = looped(robot, placements(robot, spec.constraints)[0], sizes, spec.optional, results)
+    keywords = frozenset(spec.optional)
+    return LoopTrace.of(robot, spec.function, program, sizes, results, structure=structure, keywords=keywords)
 
 
 Placed = tuple[list[PlacedClosure], list[PlacedEquation]]
@@ -177,6 +204,29 @@ def _factors(robot: Robot, joints: Sequence[str], factors: Sequence[float]) -> t
         made[robot.v_slices[joint]] += factor * (mimic.multiplier if mimic else 1.0)
         offset += factor * mimic.offset if mimic else 0.0
     return made.astype(object), offset
+
+
+def closing(equations: Equations, constraints: Sequence[Constraint], q: np.ndarray) -> Closing:
+    """The constraints of a robot on the scalars q of a graph: rows, errors, and which rows are turns."""
+    robot = equations.robot
+    call = resolve(robot, "inverse_dynamics")
+    placed = placements(robot, constraints)
+    with equations.ordered:
+        model, _ = call.algorithm.in_frames(equations.model(call), {})
+        seen = _at_rest(robot, model, q)
+        rows = constraint_rows(seen, *placed)[0]
+        error = errors(seen, placed)
+        # A hinge whose axis points the other way has no error either.
+        cosines = [1.0 + seen.error(c)[0][2, 2] if len(c.rows) == 5 else None for c in placed[0]]
+    parts: list[tuple[slice, bool, Any]] = []
+    first = 0
+    for c, cosine in zip(constraints, [*cosines, *[None] * len(placed[1])], strict=True):
+        turns = sum(k < 3 for k in _ROWS.get(c.kind, ()))
+        for size, is_turn in ((turns, True), (c.rows - turns, False)):
+            if size:
+                parts.append((slice(first, first + size), is_turn, cosine if is_turn else None))
+            first += size
+    return Closing(rows, error, parts)
 
 
 # ------------------------------------------------------------------- functions

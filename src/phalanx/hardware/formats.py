@@ -20,8 +20,9 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..program import ops
-from ..program.analyses.ranges import Interval, ranges
+from ..program.analyses.ranges import ranges
 from ..program.interpret import interpret
+from ..program.intervals import Interval
 from ..program.ir import Load, Program, Store, Value
 from . import approximations
 from .approximations import root_scale

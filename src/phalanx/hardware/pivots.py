@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..program import ops
-from ..program.analyses.ranges import Interval
+from ..program.intervals import Interval
 from ..program.ir import Load, Program, Store, Value
 from ..program.ops import OPS
 
