@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How fast is constrained dynamics beside Pinocchio, called from Python, in one run on one core?
 
-    python benchmarks/constraints.py [--batch 1024] [--seconds 1.0]
+    python benchmarks/constraints.py [--batch 1024] [--seconds 1.0] [--links 10 20 50 100 200] [--dense 30]
 
 ANYmal on four feet (point contacts), its derivatives, and rings of links welded to the world. Both sides are
 measured in turns; figures are medians. Needs `pin` and, for ANYmal, `example-robot-data`.
@@ -57,7 +57,16 @@ def constraint_models(model: Any, contacts: Any) -> tuple[Any, Any]:
     return models, datas
 
 
-def measure(name: str, robot: px.Robot, model: Any, contacts: Any, args: Any, *, derivatives: bool) -> None:
+def measure(
+    name: str,
+    robot: px.Robot,
+    model: Any,
+    contacts: Any,
+    args: Any,
+    *,
+    derivatives: bool,
+    algorithm: str = "auto",
+) -> None:
     """Print the times of one robot."""
     rng = np.random.default_rng(0)
     q = robot.random_state(args.batch, rng)[0]
@@ -71,7 +80,8 @@ def measure(name: str, robot: px.Robot, model: Any, contacts: Any, args: Any, *,
         px.convert.tau_to_pinocchio(robot, model, q[0], tau[0]),
     )
     theirs = pin.constraintDynamics(model, data, *state, models, datas, settings).copy()
-    ours = robot.constrained_dynamics(q, qd, tau, contacts=contacts, threads=1)
+    options: Any = {"contacts": contacts, "algorithm": algorithm, "threads": 1}
+    ours = robot.constrained_dynamics(q, qd, tau, **options)
     own = px.convert.to_pinocchio(robot, model, q[0], qd[0], ours.qdd[0])[2]
     apart = np.abs(own - theirs).max() / np.abs(theirs).max()
     repeats = 50
@@ -85,7 +95,7 @@ def measure(name: str, robot: px.Robot, model: Any, contacts: Any, args: Any, *,
             pin.computeConstraintDynamicsDerivatives(model, data, models, datas, settings)
 
     calls = {
-        "ours": lambda: robot.constrained_dynamics(q, qd, tau, contacts=contacts, threads=1),
+        "ours": lambda: robot.constrained_dynamics(q, qd, tau, **options),
         "theirs": dynamics,
     }
     if derivatives:
@@ -95,13 +105,13 @@ def measure(name: str, robot: px.Robot, model: Any, contacts: Any, args: Any, *,
         calls["their slopes"] = slopes
     found = seconds_of(calls, args.seconds)
     mine, other = found["ours"] / args.batch, found["theirs"] / repeats
-    print(f"{name:<28}{mine * 1e9:9.0f} ns {other * 1e6:9.2f} us {other / mine:7.1f}   {apart:.1e}")
+    print(f"{name:<32}{mine * 1e9:9.0f} ns {other * 1e6:9.2f} us {other / mine:7.1f}   {apart:.1e}")
     if derivatives:
         mine, alone = found["our slopes"] / args.batch, found["their slopes"] / repeats
-        print(f"{'  derivatives':<28}{mine * 1e9:9.0f} ns {alone * 1e6:9.2f} us {alone / mine:7.1f}")
+        print(f"{'  derivatives':<32}{mine * 1e9:9.0f} ns {alone * 1e6:9.2f} us {alone / mine:7.1f}")
         both = alone + other
         print(
-            f"{'  with what theirs need first':<28}{mine * 1e9:9.0f} ns {both * 1e6:9.2f} us {both / mine:7.1f}"
+            f"{'  with what theirs need first':<32}{mine * 1e9:9.0f} ns {both * 1e6:9.2f} us {both / mine:7.1f}"
         )
 
 
@@ -109,6 +119,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--links", type=int, nargs="*", default=[10, 20, 50, 100, 200])
+    parser.add_argument("--dense", type=int, default=30, help="links up to which the dense route is measured")
     args = parser.parse_args()
     warnings.simplefilter("ignore", px.PhalanxWarning)
     print(conditions())
@@ -121,11 +133,14 @@ def main() -> int:
         model = pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
         contacts = tuple(px.constraint.point(foot) for foot in FEET)
         measure("ANYmal, four feet", robot, model, contacts, args, derivatives=True)
-    for n in (10, 20):
+    for n in args.links:
         chain = px.chain(n)
         model = pin.buildModelFromXML(chain.to_urdf())
         contacts = (px.constraint.weld(chain.link_names[-1]),)
-        measure(f"ring of {n} links", chain, model, contacts, args, derivatives=False)
+        for algorithm in ("dense", "articulated"):
+            if algorithm == "articulated" or n <= args.dense:
+                label = f"ring of {n} links, {algorithm}"
+                measure(label, chain, model, contacts, args, derivatives=False, algorithm=algorithm)
     return 0
 
 

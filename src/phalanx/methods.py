@@ -393,11 +393,15 @@ def close_loops(
     fixed: Any = (),
     tolerance: float = 1e-10,
     iterations: int = 100,
+    strict: bool = False,
     threads: int | None = None,
 ) -> Any:
     """`Robot.close_loops`, as `robot/constrained.py` declares it; what it needs is imported now."""
     entry_point = import_module(".constraints.closing", __package__)
-    return entry_point.close_loops(self, q, fixed, tolerance, iterations, threads)
+    found = entry_point.close_loops(self, q, fixed, tolerance, iterations, threads)
+    if strict:
+        entry_point.require_closed(self, found)
+    return found
 
 
 def _attach() -> None:

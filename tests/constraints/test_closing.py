@@ -81,3 +81,15 @@ def test_floating_bases_move_to_the_ground() -> None:
 def test_bad_calls_say_what_is_wrong(call: object, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         call(four_bar("axis"))  # type: ignore[operator]
+
+
+def test_with_strict_a_loop_that_cannot_close_is_an_error_with_its_name_error_and_rank() -> None:
+    far = px.constraint.axis("tip", axis=(0.0, 1.0, 0.0), at=(2.0, 0.0, 0.0), name="far pin")
+    robot = four_bar("").with_constraint(far)
+    q = np.zeros((3, robot.nq))
+    message = r'constraint "far pin" of robot "four-bar" cannot close in 3 of 3 states.*of the 5 rows'
+    with pytest.raises(px.PhalanxError, match=message):
+        robot.close_loops(q, strict=True)
+    with pytest.raises(px.PhalanxError, match="is not finite"):
+        robot.close_loops(np.full(robot.nq, np.nan), strict=True)
+    assert four_bar("axis").close_loops(np.array([-1.2, 0.8, 0.4]), strict=True).converged

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..robot.constrained import CONSTRAINED
 from ..robot.robot import Robot
 from ..tracing.function import OwnFunction
 from .compiled import Specification, compiled, contacts_of, in_order
+from .looped import is_looped
 
 
 def call(robot: Robot, name: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -43,7 +45,8 @@ def function_of(
 ) -> OwnFunction:
     """The compiled function for some contacts and optional inputs."""
     contacts, actuated = options.get("contacts", ()), options.get("actuated")
-    key: Any = ("constrained", name, contacts, actuated, optional)
+    algorithm = options.get("algorithm", "auto")
+    key: Any = ("constrained", name, contacts, actuated, algorithm, optional)
     try:
         found = robot._memo.get(key)
     except TypeError:  # lists
@@ -55,7 +58,10 @@ def function_of(
     chosen = None
     if name == "constrained_inverse_dynamics":
         chosen = joints_of(robot, actuated, f"{name}: actuated")
-    made = compiled(robot, Specification(name, constraints, optional, chosen))
+    spec = Specification(name, constraints, optional, chosen)
+    if name == "constrained_dynamics" and is_looped(robot, constraints, algorithm):
+        spec = replace(spec, algorithm="articulated")
+    made = compiled(robot, spec)
     if key is not None:
         robot._memo[key] = made
     return made
@@ -77,9 +83,13 @@ def joints_of(robot: Robot, names: Any, where: str) -> tuple[str, ...]:
     return made
 
 
+# Options of single functions.
+_MORE = {"constrained_inverse_dynamics": ("actuated",), "constrained_dynamics": ("algorithm",)}
+
+
 def function(robot: Robot, name: str, options: Mapping[str, Any]) -> OwnFunction:
     """`robot.function(name, contacts=…, optional=(…))`: the compiled function itself."""
-    known = ("contacts", "optional", *["actuated"] * (name == "constrained_inverse_dynamics"))
+    known = ("contacts", "optional", *_MORE.get(name, ()))
     for option in options:
         if option not in known:
             raise PhalanxError(f"{name}: got {option!r};{nearest(option, known, what='options')}")

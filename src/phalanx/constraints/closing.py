@@ -79,6 +79,34 @@ def close_loops(
     return ClosedLoops(made, (left <= tolerance)[()], left[()], worst[()])
 
 
+def require_closed(robot: Robot, found: ClosedLoops) -> None:
+    """Raise if some state did not close: which constraint is violated, by how much, and what helps."""
+    converged = np.ravel(found.converged)
+    if converged.all():
+        return
+    first = int(np.argmin(converged))
+    c = robot.constraints[int(np.ravel(found.worst)[first])]
+    error = float(np.ravel(found.error)[first])
+    count = int((~converged).sum())
+    which = f" in {count} of {converged.size} states, first in state {first}" if converged.size > 1 else ""
+    if not np.isfinite(error):
+        raise PhalanxError(
+            f'close_loops: q of robot "{robot.name}" is not finite{which}; pass finite coordinates.'
+        )
+    q = np.reshape(found.q, (converged.size, robot.nq))[first]
+    rank, rows = int(robot.constraint_rank(q)), sum(c.rows for c in robot.constraints)
+    remedy = "start nearer to a configuration on the loops, or free some of the fixed joints"
+    if rank < rows:
+        remedy += (
+            f"; only {rank} of the {rows} rows of all constraints are independent there: if their axes do "
+            "not fit exactly, take px.constraint.point for a hinge that others keep straight"
+        )
+    raise PhalanxError(
+        f'close_loops: constraint "{c.name}" of robot "{robot.name}" cannot close{which}: it is off by '
+        f"{error:.3g} (m or rad); {remedy}."
+    )
+
+
 def _size(error: np.ndarray) -> np.ndarray:
     total = error[:, 0] ** 2
     for k in range(1, error.shape[1]):  # in the order of the rows, whatever the batch

@@ -38,7 +38,8 @@ from ..tracing.equations import MOST, Equations
 from ..tracing.function import OwnFunction
 from ..tracing.math import log3
 from ..tracing.result_structure import RESULT, Structure
-from ..tracing.traces import Trace
+from ..tracing.traces import Shape, Trace
+from .looped import LoopTrace, looped
 
 RESULTS: dict[str, Any] = {
     "constrained_dynamics": ConstrainedDynamics,
@@ -57,6 +58,7 @@ class Specification:
     constraints: tuple[Constraint, ...]
     optional: tuple[str, ...] = ()
     chosen: tuple[str, ...] | None = None  # joints: actuated ones, or those that move
+    algorithm: str = "dense"  # of constrained_dynamics: or "articulated"
 
     @property
     def rows(self) -> int:
@@ -96,6 +98,8 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
         "damping": (),
         "restitution": (),
     }
+    if spec.algorithm == "articulated":
+        return _in_loops(robot, spec, {name: sizes[name] for name in (*required, *spec.optional)})
     graph = Graph()
     given = {name: symbols(graph, name, sizes[name]) for name in (*required, *spec.optional)}
     own = {"inertias": given["inertias"]} if "inertias" in given else None
@@ -113,14 +117,7 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
         equations._order.require_few()
     arrays = made if isinstance(made, tuple) else (made,)
     arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
-    result = RESULTS.get(spec.function)
-    names: tuple[str, ...]
-    if result is None and len(arrays) == 1:
-        names, structure = (RESULT,), Structure()
-    else:
-        names = result._fields if result else tuple(map(str, range(len(arrays))))
-        make = result._make if result else tuple
-        structure = Structure(names, tuple(range(len(names))), tuple(Structure() for _ in names), make)
+    names, structure = _structure(spec, len(arrays))
     results = dict(zip(names, arrays, strict=True))
     keywords = frozenset(spec.optional)
     return Trace(robot, spec.function, given, frozenset({"q"}), results, structure, keywords)
@@ -135,6 +132,25 @@ class Closing(NamedTuple):
     jacobian: np.ndarray
     error: np.ndarray
     parts: list[tuple[slice, bool, Any]]
+
+
+def _structure(spec: Specification, count: int) -> tuple[tuple[str, ...], Structure]:
+    """The names of the results of a function, and what users get of them."""
+    result = RESULTS.get(spec.function)
+    if result is None and count == 1:
+        return (RESULT,), Structure()
+    names: tuple[str, ...] = result._fields if result else tuple(map(str, range(count)))
+    make = result._make if result else tuple
+    return names, Structure(names, tuple(range(len(names))), tuple(Structure() for _ in names), make)
+
+
+def _in_loops(robot: Robot, spec: Specification, sizes: Mapping[str, Shape]) -> LoopTrace:
+    """Constrained dynamics as loops over bodies."""
+    names, structure = _structure(spec, 2)
+    results: dict[str, Shape] = dict(zip(names, ((robot.nv,), (spec.rows,)), strict=True))
+    program = looped(robot, placements(robot, spec.constraints)[0], sizes, spec.optional, results)
+    keywords = frozenset(spec.optional)
+    return LoopTrace.of(robot, spec.function, program, sizes, results, structure=structure, keywords=keywords)
 
 
 Placed = tuple[list[PlacedClosure], list[PlacedEquation]]

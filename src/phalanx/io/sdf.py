@@ -20,7 +20,17 @@ from phalanx.io.urdf import UNLIMITED, rotated_inertias
 from phalanx.io.xml import Element, parse
 from phalanx.reproducible import rotation_rpy, times
 from phalanx.robot.checks import reversed_range
-from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
+from phalanx.robot.description import (
+    IDENTITY,
+    Description,
+    FixedFrame,
+    Joint,
+    Link,
+    LoopClosure,
+    Mimic,
+    Pose,
+    Triple,
+)
 from phalanx.robot.joints import joint_type, transpose_quaternion
 
 WORLD, MODEL = "world", "__model__"
@@ -56,6 +66,35 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
     return reader.description(Description.gravity if gravity is None else reader.triple(gravity, "world"))
 
 
+def _spanned(joints: list[Joint]) -> tuple[list[Joint], list[LoopClosure]]:
+    """The joints of a tree, and as loops those whose child has a joint already, or carries their parent."""
+    tree: list[Joint] = []
+    loops: list[LoopClosure] = []
+    above: dict[str, str] = {}  # the parent of each link
+    for joint in joints:
+        link: str | None = joint.parent
+        while link is not None and link != joint.child:
+            link = above.get(link)
+        if joint.child in above or (link is not None and joint.parent != joint.child):
+            loops.append(
+                LoopClosure(
+                    joint.name,
+                    joint.type,
+                    joint.parent,
+                    joint.child,
+                    joint.origin,
+                    joint.after.inverse(),
+                    joint.axis,
+                    joint.axis2,
+                    joint.pitch,
+                )
+            )
+        else:
+            tree.append(joint)
+            above[joint.child] = joint.parent
+    return tree, loops
+
+
 def _version(root: Element) -> tuple[int, ...]:
     digits = root.attrib.get("version", "1.7").split(".")
     return tuple(int(x) for x in digits[:2] if x.isdecimal() and len(x) < 5)
@@ -84,8 +123,8 @@ class _SdfReader:
     def description(self, gravity: Triple) -> Description:
         """The description; gravity in the frame of the base."""
         links = [self.link(element) for element in self.model.findall("link")]
-        joints = [self.joint(element) for element in self.model.findall("joint")]
-        if any(joint.parent == WORLD for joint in joints):
+        joints, loops = _spanned([self.joint(element) for element in self.model.findall("joint")])
+        if any(joint.parent == WORLD for joint in joints) or any(x.predecessor == WORLD for x in loops):
             links.insert(0, Link(WORLD))
         else:
             below = {joint.child for joint in joints}
@@ -96,7 +135,13 @@ class _SdfReader:
         frames = [self.frame(element) for element in self.model.findall("frame")]
         name = self.model.attrib.get("name", "model")
         described = Description(
-            name, tuple(links), tuple(joints), gravity, frames=tuple(frames), source=self.source
+            name,
+            tuple(links),
+            tuple(joints),
+            gravity,
+            frames=tuple(frames),
+            loops=tuple(loops),
+            source=self.source,
         )
         return leaving_out(described, self.left_out())
 

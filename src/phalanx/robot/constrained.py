@@ -80,6 +80,7 @@ class ConstrainedFunctions:
         damping: ArrayLike | float = 0.0,
         external: External | None = None,
         inertias: ArrayLike | None = None,
+        algorithm: str = "auto",
         out: tuple[Array, ...] | None = None,
         threads: int | None = None,
     ) -> ConstrainedDynamics:
@@ -89,6 +90,8 @@ class ConstrainedFunctions:
           They are held in addition to `robot.constraints`, whose rows come first.
         - `damping`: a compliance added to the diagonal of the Delassus matrix.
         - `external`, `inertias`: as of `forward_dynamics`.
+        - `algorithm`: "dense" factors the mass matrix in straight-line code, "articulated" is linear in the
+          number of links, in loops; "auto" takes the latter for long robots.
 
         Forces act on the first frame of each constraint, in its axes: of a point three forces, of a weld
         moments and forces. Rows that depend on those before have no force. Any batch shape; `out` takes
@@ -202,12 +205,15 @@ class ConstrainedFunctions:
         fixed: Iterable[str] = (),
         tolerance: float = 1e-10,
         iterations: int = 100,
+        strict: bool = False,
         threads: int | None = None,
     ) -> ClosedLoops:
         """The configuration near q at which all of `robot.constraints` hold, and whether it was found.
 
         - `fixed`: joints that stay as they are.
         - `tolerance`: the largest error (m, rad) of a closed loop; `iterations` of Newton's method at most.
+
+        - `strict`: whether a state that cannot close is an error, which names the constraint and the rank.
 
         `error` (…,) is the largest one that remains and `worst` (…,) whose it is. Any batch shape: a state
         that does not converge affects no other one.

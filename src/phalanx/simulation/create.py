@@ -175,8 +175,9 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
             f'robot "{robot.name}".'
         )
-    _require_held(settings, where)
-    left = not_enforced(robot.description)
+    if settings.may_hold:
+        _require_held(settings, where)
+    left = not_enforced(robot.description) if robot.loops else []
     if not settings.constraints:
         left = [*left, *(c.name for c in robot.constraints)]
     if count := len(left):

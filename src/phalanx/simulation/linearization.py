@@ -37,7 +37,8 @@ _MOST = 150_000  # scalars that compile in about half a minute; no script measur
 
 def is_analytic(settings: Settings) -> bool:
     """Whether a step has accelerations by joint forces alone: no wrenches on links."""
-    return settings.integrator in INTEGRATORS and not settings.forces and held(settings) is None
+    holds = settings.may_hold and held(settings)
+    return settings.integrator in INTEGRATORS and not settings.forces and not holds
 
 
 def linearization(settings: Settings) -> OwnFunction:

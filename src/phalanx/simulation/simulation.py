@@ -304,7 +304,8 @@ class Simulation:
             raise PhalanxError(
                 f'linearization: there is none for robot "{self.robot.name}" with integrator '
                 f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" '
-                'or "euler" and neither those nor loops and rigid contacts; sim.linearize finds the matrices.'
+                'or "euler" and neither those nor loops and rigid contacts; '
+                "sim.linearize computes the matrices."
             )
         return found
 

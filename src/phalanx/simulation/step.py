@@ -223,6 +223,11 @@ class Settings:
         """The number of parameters, all entries counted."""
         return sum(math.prod(shape) for shape in self.parameters.values())
 
+    @property
+    def may_hold(self) -> bool:
+        """Whether steps may have something to hold; most robots have nothing, and need no `enforced.held`."""
+        return bool(self.constraints or self.contacts or self.rigid_limits or self.rigid_friction)
+
     @cached_property
     def stops(self) -> tuple[Stops, ...]:
         """The springs and dampers at the limits of joints."""
@@ -314,7 +319,7 @@ class Step(MovingCoordinates):
     @cached_property
     def enforcement(self) -> Enforcement | None:
         """The constraints that steps hold; None if there are none."""
-        found = held(self.settings)
+        found = held(self.settings) if self.settings.may_hold else None
         return Enforcement(self, found, self._smooth) if found else None
 
     @cached_property

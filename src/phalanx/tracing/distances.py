@@ -243,7 +243,7 @@ def _body(robot: Robot, given: Any, fitted: dict[str, Any]) -> Any:
             f"{nearest(given, robot.frames, what='frames')}"
         )
     if not fitted:
-        fitted.update({shape.frame: (shape,) for shape in capsules(robot)})
+        fitted.update({str(shape.frame): (shape,) for shape in capsules(robot)})
     if given not in fitted:
         raise PhalanxError(
             f'{_WHERE}: frame "{given}" of robot "{robot.name}" has no visuals; pass a shape such as '

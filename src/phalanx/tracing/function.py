@@ -21,7 +21,7 @@ from ..backends.native.formulas import CompiledProgram, compiled_program
 from ..backends.native.gufunc import signature
 from ..backends.native.objects import OPERANDS
 from ..errors import PhalanxError, nearest, printable, shown
-from ..program.analyses.cost import Cost, cost_of
+from ..program.analyses.cost import Cost, cost_of, cost_of_loops
 from ..program.interpret import program_on_arrays
 from ..program.ir import Program
 from ..robot.robot import Robot
@@ -316,7 +316,9 @@ class OwnFunction:
     @cached_property
     def cost(self) -> Cost:
         """Operations for one state, by quantity and by link, and along the critical path."""
-        return cost_of(self._program, fused=True).named(self.robot)
+        if self._program.is_straight:
+            return cost_of(self._program, fused=True).named(self.robot)
+        return cost_of_loops(self._program, self.name).named(self.robot)
 
     def program(self) -> Program:
         """The program for one state; printed, it is text that a person can read."""

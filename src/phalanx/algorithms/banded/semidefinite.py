@@ -15,6 +15,9 @@ from ...spatial import Array
 # Of a row's own diagonal entry: the squared sine of the angle to the rows before, below which it depends on
 # them. Rounding leaves 1e-15 of it; loops closed to 3e-5 of their size still count as redundant.
 DEPENDENT = 1e-9
+# Of the largest diagonal entry: below it a row is rounding, such as that across the plane of a flat loop.
+ROUNDING = 1e-16
+_NOTHING = 1e-35  # below which all diagonal entries are zero: no joint moves any row
 
 SemidefiniteFactor = list[
     tuple[list[Any], Any]
@@ -24,11 +27,15 @@ SemidefiniteFactor = list[
 def factor_semidefinite(A: Array, damping: Any = 0.0) -> SemidefiniteFactor:
     """The unit upper triangular L^T and D^+ of A + damping 1 = L D L^T, row by row; A (k, k) semidefinite.
 
-    A pivot that is nothing but rounding belongs to a row that depends on those before: its inverse is zero.
+    A pivot that is nothing but rounding belongs to a row that depends on those before, or that nothing moves:
+    its inverse is zero.
     """
     size, rows = len(A), []
     a = {(i, j): A[i, j] for i in range(size) for j in range(i, size)}
-    bounds = [a[i, i] * DEPENDENT for i in range(size)]
+    largest: Any = _NOTHING
+    for i in range(size):
+        largest = _larger(a[i, i] * ROUNDING, largest)
+    bounds = [_larger(a[i, i] * DEPENDENT, largest) for i in range(size)]
     for i in range(size):
         a[i, i] = a[i, i] + damping
     for i in range(size):
@@ -95,8 +102,14 @@ class PartlyEliminated:
 
 def _inverse(pivot: Any, bound: Any) -> Any:
     """1 / pivot, zero where it is below the bound; NaN remains."""
-    if isinstance(pivot, float):
-        return 1.0 / pivot if pivot > bound else 0.0
+    if isinstance(pivot, float) and (pivot == 0.0 or isinstance(bound, float)):
+        return 1.0 / pivot if pivot != 0.0 and pivot > bound else 0.0
     each = np.empty((3, 1), dtype=object)
     each[:, 0] = pivot - bound, 0.0, 1.0 / pivot
     return choose_less(each[0], 0.0, each[1], each[2])[0]
+
+
+def _larger(a: Any, b: Any) -> Any:
+    if isinstance(a, float) and isinstance(b, float):
+        return max(a, b)
+    return a.maximum(b) if hasattr(a, "maximum") else b.maximum(a)

@@ -177,6 +177,16 @@ class Seen:
             return F
         return F - (closure.b.X.T @ self.seen_by_other(closure, own)) * closure.b.at[:, None]
 
+    def unit_loads(self, closure: PlacedClosure) -> list[Array]:
+        """The wrenches (n, 6) of a unit force of each row of a closure on the bodies."""
+        own = unit(6, self.joints[1].axis)[list(closure.rows)]
+        loads = [(closure.a.X.T @ F) * closure.a.at[:, None] for F in own]
+        if closure.is_grounded:
+            return loads
+        other = self.seen_by_other(closure, own)
+        back = [(closure.b.X.T @ F) * closure.b.at[:, None] for F in other]
+        return [F - B for F, B in zip(loads, back, strict=True)]
+
     def acceleration(self, closure: PlacedClosure) -> Array:
         """The acceleration (k,) of frame a against frame b that shall be zero."""
         rows = list(closure.rows)

@@ -97,7 +97,8 @@ def _ir(program: Program, dtype: np.dtype, cores: Sequence[tuple[int, ...]]) -> 
     from .loop import ELEMENTS, module_text
 
     target, element = host(), ELEMENTS[dtype]
-    block, declarations, scratch = block_function(sincos_first(program), target, element)
+    ordered = sincos_first(program) if program.is_straight else program
+    block, declarations, scratch = block_function(ordered, target, element)
     return module_text(block, declarations, cores, element, target, scratch, outputs=len(program.outputs))
 
 

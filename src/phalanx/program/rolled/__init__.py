@@ -23,6 +23,7 @@ over the segments.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
 
     With `doubling`, linear and associative sweeps along a chain join runs of 1, 2, 4, … bodies.
     """
-    algorithm, model, function = task.algorithm, task.model, task.function
+    algorithm, model = task.algorithm, task.model
     if reason := refusal_of_loops(algorithm, model):
         raise PhalanxError(
             f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
@@ -75,15 +76,22 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
     plan.in_runs = task.segments is not None
     parts = result if isinstance(result, tuple) else (result,)
     values = [x for part in parts for x in np.asarray(part, dtype=object).ravel().tolist()]
-    names = buffer_names(function)
+    names = buffer_names(task.outputs)
     if algorithm.valued:
         plan.output(values.pop(), L.State(names[-1], OWN, 1, 0))
     if isinstance(values[0], Solved):
         plan.solved_output(values[:-1], names[:3])
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
         plan.matrices_output(values, names[: len(values)])
+    elif len(parts) > 1:
+        for part, name, shape in zip(parts, names, task.outputs.values(), strict=True):
+            flat = np.asarray(part, dtype=object).ravel().tolist()
+            sizes = ("v",) if len(flat) < prod(shape) or shape == (1,) == task.inputs["qd"] else ("",)
+            for value, target in _placed(body, flat, sizes, name):
+                plan.output(value, target)
     elif not _want_matrix(plan, values, *task.primal.outputs.values()):
-        wanted = _placed(body, values, *task.primal.outputs.values())
+        (sizes,) = task.primal.outputs.values()
+        wanted = _placed(body, values, sizes)
         if algorithm.derivative:
             wanted = derived(body, order, wanted, task, _residual(body, order, given, more, task))
         for value, target in wanted:
@@ -138,16 +146,16 @@ def _want_matrix(plan: Plan, values: list[Any], sizes: tuple[str, ...]) -> bool:
     return isinstance(values[0], Matrix | InverseRows)
 
 
-def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wanted:
-    """Pair each result of a body, or of a state, with its address in the output."""
+def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...], out: str = L.OUT) -> Wanted:
+    """Pair each result of a body, or of a state, with its address in an output."""
     joints, n = body.source.joints, body.source.model.n
     if sizes[:1] == ("l",):
-        return [(x, L.State(L.OUT, "link out", len(values), k)) for k, x in enumerate(values)]
+        return [(x, L.State(out, "link out", len(values), k)) for k, x in enumerate(values)]
     if sizes[-1:] == ("v",) and joints is not None:
-        return [(x, L.Added(L.OUT, DOF, 1, k * joints.count)) for k, x in enumerate(values)]
+        return [(x, L.Added(out, DOF, 1, k * joints.count)) for k, x in enumerate(values)]
     if sizes[-1:] == ("v",):
-        return [(x, L.State(L.OUT, OWN, 1, k * n)) for k, x in enumerate(values)]
-    return [(x, L.Global(L.OUT, k)) for k, x in enumerate(values)]
+        return [(x, L.State(out, OWN, 1, k * n)) for k, x in enumerate(values)]
+    return [(x, L.Global(out, k)) for k, x in enumerate(values)]
 
 
 def _rest_stages(plan: Plan, body: BodyModel) -> list[BodyLoop]:

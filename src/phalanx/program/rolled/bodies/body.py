@@ -358,10 +358,13 @@ def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
 def body_inputs(
     source: BodySource, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
 ) -> dict[str, np.ndarray]:
-    """Return the inputs of the symbolic body: its coordinates, rates, wrenches on its link; all of others."""
+    """Return the inputs of the symbolic body: its coordinates, rates, wrenches on its link; all of others.
+
+    Those without symbols are the same for all bodies.
+    """
     made = {}
     for name in shapes:
-        size, inner = symbols[name][0], shapes[name][1:]
+        size, inner = symbols.get(name, ("",))[0], shapes[name][1:]
         width = prod(inner)
         if size == "q":
             values = [_coordinate(source, name)]

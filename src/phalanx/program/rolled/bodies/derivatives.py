@@ -8,12 +8,11 @@ converts derivatives by coordinates to derivatives along rates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from ....algorithms import Function
 from ....spatial import angular, cross, linear, matvec, transpose
 from ...passes.differentiate import adjoints
 from ...task import TraceTask
@@ -28,9 +27,9 @@ from .body import REST, BodyModel, link_map, other_bodies
 Residual = Callable[[list[Any]], Any]
 
 
-def buffer_names(function: Function) -> list[str]:
-    """Return the names of the buffers that stage the outputs of a function."""
-    labels = list(function.outputs)
+def buffer_names(outputs: Iterable[str]) -> list[str]:
+    """Return the names of the buffers that stage some outputs."""
+    labels = list(outputs)
     return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
 
 
@@ -50,7 +49,7 @@ def derived(
             (solution,) = slopes.values()
             equation = [(residual([order.graph.elsewhere(x) for x, _ in results]), -solution)]
             slopes |= loops.adjoints(equation, by=lambda leaf: _is_of(leaf, inputs[:-1]))
-        names = dict(zip(inputs, buffer_names(task.function), strict=True))
+        names = dict(zip(inputs, buffer_names(task.outputs), strict=True))
         results = moves.along_rates(slopes, names)
     if mode == "vjp":
         return results
