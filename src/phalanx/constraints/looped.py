@@ -23,7 +23,8 @@ from ..robot.frames import Placement
 from ..robot.robot import Robot
 from ..tracing.traces import Shape, Trace
 
-# Where "auto" takes loops (benchmarks/constraints.py): rings from twelve links on, no quadruped and no humanoid.
+# Where "auto" takes loops (benchmarks/constraints.py): rings from twelve links on, no quadruped or humanoid.
+# These are wide: straight-line code has their zeros folded.
 _FEWEST, _MANY = 12, 100  # bodies: below these never, from those on always
 _RATIO = 1.5  # of the sum of squared depths, the work of a dense factor, to n m^2, that of articulated bodies
 _ROWS = 48  # of constraints: their wrenches are carried from body to body, in registers as far as these go
@@ -64,10 +65,10 @@ def is_looped(robot: Robot, constraints: Sequence[Constraint], algorithm: Any) -
 def _is_deep(robot: Robot, constraints: Sequence[Constraint]) -> bool:
     """Whether articulated bodies take less time than dense factors, by counts."""
     n, rows = robot.model.n, sum(c.rows for c in constraints)
-    depth = np.zeros(n)
-    for body, above in enumerate(robot.model.parents):
-        depth[body] = 1.0 + (depth[above] if above >= 0 else 0.0)
-    return n >= _MANY or (n >= _FEWEST and float(depth @ depth) > _RATIO * n * rows * rows)
+    if not _FEWEST <= n < _MANY:
+        return n >= _MANY
+    depth = 1.0 + robot.model.depth
+    return 2.0 * float(depth.max()) > n and float(depth @ depth) > _RATIO * n * rows * rows
 
 
 def looped(
