@@ -9,6 +9,7 @@ above the diagonal are computed and discarded: they belong to the columns before
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class ColumnLoopsSideBySide:
             body = b.entry("columns", (self.firsts[:, None] + lane).ravel(), loop.index)
             place = b.entry("places of columns", places.ravel(), loop.index)
             for leaf, k in self.of_column.items():
-                value = b.read(replace(leaf, whose=L.OWN), {L.OWN: body})
+                value = b.read(replace(leaf, whose=L.OWN), {L.OWN: body})  # type: ignore[call-arg]
                 b.store(self.given, plus(place, k * b.lanes), value)
 
     # ------------------------------------------------------------- a group of columns
@@ -182,5 +183,5 @@ def _leaves(loop: BodyLoop) -> list[L.Leaf]:
     return [s.buffer for s in loop.code.body if type(s) is Load]
 
 
-def _is_on_diagonal(leaf: L.Leaf) -> bool:
+def _is_on_diagonal(leaf: L.Leaf) -> TypeGuard[L.SpillSlot]:
     return isinstance(leaf, L.SpillSlot) and leaf.whose == L.DIAGONAL
