@@ -61,6 +61,7 @@ FOREIGN = {
     "llc": "a program of LLVM",
     "next_obs": "a group in files of robomimic",
     "pyplot": "of Matplotlib",
+    "reg_": "a name in generated Verilog",
     "rich": "a package",
     "tqdm": "a package",
 }
@@ -232,6 +233,7 @@ def resolves(name: str) -> bool:
 def HELD() -> dict[str, tuple[Any, ...]]:
     """What users hold, by the names that pages have for it."""
     from phalanx.backends.devices.cuda import CudaKernel
+    from phalanx.study.scheduling.systolic_run import SystolicRun
 
     robot = px.chain(2)
     sim = robot.simulation()
@@ -239,7 +241,7 @@ def HELD() -> dict[str, tuple[Any, ...]]:
     return {
         "robot": (robot,),
         "sim": (sim,),
-        "run": (sim.rollout(q, qd, steps=1),),
+        "run": (sim.rollout(q, qd, steps=1), SystolicRun, SystolicRun.__dataclass_fields__),
         "kernel": (robot.kernel("inverse_dynamics"), CudaKernel),
         "cost": (px.cost(robot, "inverse_dynamics"),),
         "schedule": (px.schedule(robot, "inverse_dynamics"),),
@@ -249,7 +251,7 @@ def HELD() -> dict[str, tuple[Any, ...]]:
 
 def has(at: Any, name: str) -> bool:
     """Whether something has an attribute, which need not be looked up: some import packages."""
-    return name in dir(at) or name in dir(type(at))
+    return name in dir(at) or name in dir(type(at)) or (isinstance(at, dict) and name in at)
 
 
 def is_identifier(name: str, samples: frozenset[str]) -> bool:
