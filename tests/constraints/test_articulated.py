@@ -156,6 +156,19 @@ def test_what_articulated_bodies_do_not_cover_is_refused_with_the_remedy() -> No
     weld = px.constraint.weld(robot.link_names[-1])
     with pytest.raises(px.PhalanxError, match='expected "auto", "dense" or "articulated"'):
         robot.constrained_dynamics(*state(robot), contacts=(weld,), algorithm="lcaba")
-    f = robot.function("constrained_dynamics", contacts=(weld,), algorithm="articulated")
-    with pytest.raises(px.PhalanxError, match='no derivatives of algorithm "articulated"'):
+
+
+def test_derivatives_are_those_of_the_dense_route() -> None:
+    robot, weld = welded(8)
+    x = state(robot)
+    own, other = (
+        robot.function("constrained_dynamics", contacts=(weld,), algorithm=name)
+        for name in ("articulated", "dense")
+    )
+    assert (own.jacobian("qdd", "q")(*x) == other.jacobian("qdd", "q")(*x)).all()
+    assert (own.jvp(x, (x[1], x[1], x[1])).forces == other.jvp(x, (x[1], x[1], x[1])).forces).all()
+    assert own.cost.total > 0
+    long, end = welded(150)
+    f = long.function("constrained_dynamics", contacts=(end,))
+    with pytest.raises(px.PhalanxError, match=r"has 150 degrees of freedom .* more than 250,000 operations"):
         f.jacobian("qdd", "q")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,9 +77,15 @@ def _made(robot: Robot, spec: Specification) -> OwnFunction:
             f'{f}: robot "{robot.name}" has no constraints and the call no contacts; pass contacts=, or add '
             "some by robot.with_constraint(px.constraint.point(…))."
         )
+    return OwnFunction(_bounded(robot, spec), (compiled, robot, spec))
+
+
+def _bounded(robot: Robot, spec: Specification) -> Trace:
+    """The trace of a function, or an error if it is too long."""
     try:
-        return OwnFunction(_traced(robot, spec), (compiled, robot, spec))
+        return _traced(robot, spec)
     except TooLongError:
+        f = "close_loops" if spec.function == "closing_step" else spec.function
         raise PhalanxError(
             f'{f}: robot "{robot.name}" has {robot.nv} degrees of freedom and the call {spec.rows} rows of '
             f"constraints, more than {MOST:,} operations; fix joints, or take fewer constraints."
@@ -150,7 +156,16 @@ def _in_loops(robot: Robot, spec: Specification, sizes: Mapping[str, Shape]) -> 
     results: dict[str, Shape] = dict(zip(names, ((robot.nv,), (spec.rows,)), strict=True))
     program = looped(robot, placements(robot, spec.constraints)[0], sizes, spec.optional, results)
     keywords = frozenset(spec.optional)
-    return LoopTrace.of(robot, spec.function, program, sizes, results, structure=structure, keywords=keywords)
+    return LoopTrace.of(
+        robot,
+        spec.function,
+        program,
+        sizes,
+        results,
+        structure=structure,
+        keywords=keywords,
+        written=lambda: _bounded(robot, replace(spec, algorithm="dense")),
+    )
 
 
 Placed = tuple[list[PlacedClosure], list[PlacedEquation]]

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from ..robot.frames import Placement
 from ..robot.robot import Robot
 from ..tracing.traces import Shape, Trace
 
-# Bodies from which on "auto" takes loops: benchmarks/constraints.py, rings of links closed by a weld.
-FROM = 24
+# Where "auto" takes loops (benchmarks/constraints.py): rings from twelve links on, no quadruped or humanoid.
+# These are wide: straight-line code has their zeros folded.
+_FEWEST, _MANY = 12, 100  # bodies: below these never, from those on always
+_RATIO = 1.5  # of the sum of squared depths, the work of a dense factor, to n m^2, that of articulated bodies
 _ROWS = 48  # of constraints: their wrenches are carried from body to body, in registers as far as these go
 _FUNCTION = "forward_dynamics"
 
@@ -47,7 +49,7 @@ def is_looped(robot: Robot, constraints: Sequence[Constraint], algorithm: Any) -
         return False
     reason = refusal(robot, constraints)
     if algorithm == "auto":
-        return robot.model.n >= FROM and not reason
+        return not reason and _is_deep(robot, constraints)
     if algorithm != "articulated":
         raise PhalanxError(
             f'constrained_dynamics: algorithm is {algorithm!r}, expected "auto", "dense" or "articulated".'
@@ -58,6 +60,15 @@ def is_looped(robot: Robot, constraints: Sequence[Constraint], algorithm: Any) -
             'use algorithm "dense".'
         )
     return True
+
+
+def _is_deep(robot: Robot, constraints: Sequence[Constraint]) -> bool:
+    """Whether articulated bodies take less time than dense factors, by counts."""
+    n, rows = robot.model.n, sum(c.rows for c in constraints)
+    if not _FEWEST <= n < _MANY:
+        return n >= _MANY
+    depth = 1.0 + robot.model.depth
+    return 2.0 * float(depth.max()) > n and float(depth @ depth) > _RATIO * n * rows * rows
 
 
 def looped(
@@ -93,16 +104,17 @@ _ALGORITHM = Algorithm("articulated", _FUNCTION, _on_one_body, "Popov, Vereshcha
 
 @dataclass(frozen=True, eq=False)
 class LoopTrace(Trace):
-    """A function whose program is known, and of which there are no scalars to differentiate."""
+    """A function whose program is loops; `written` is its straight-line code, for derivatives."""
 
-    made: Program | None = None
+    loops: Program | None = None
+    written: Callable[[], Trace] | None = None
 
     @classmethod
     def of(
         cls,
         robot: Robot,
         name: str,
-        program: Program,
+        loops: Program,
         sizes: Mapping[str, Shape],
         results: Mapping[str, Shape],
         **more: Any,
@@ -110,17 +122,29 @@ class LoopTrace(Trace):
         """The function of a program; arrays without numbers have the shapes of its inputs and results."""
         symbols = {n: np.empty(shape, dtype=object) for n, shape in sizes.items()}
         made = {n: np.empty(shape, dtype=object) for n, shape in results.items()}
-        assert all(map(prod, results.values()))
-        return cls(robot, name, symbols, frozenset({"q"}), made, made=program, **more)
+        return cls(robot, name, symbols, frozenset({"q"}), made, loops=loops, **more)
 
     def program(self, *, joined: bool = False) -> Program:
-        """The loops."""
-        assert self.made is not None
-        return self.made
+        """The loops; there are few results, so that none are joined."""
+        assert self.loops is not None
+        return self.loops
 
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise PhalanxError(
-            f'{self.name}: there are no derivatives of algorithm "articulated"; use algorithm "dense".'
-        )
+    @cached_property
+    def _dense(self) -> Trace:
+        assert self.written is not None
+        return self.written()
 
-    jvp = vjp = hvp = jacobian = jacobians = _refuse  # type: ignore[assignment]
+    def jvp(self, wrt: Sequence[str]) -> Trace:
+        return self._dense.jvp(wrt)
+
+    def vjp(self, of: Sequence[str], wrt: Sequence[str]) -> Trace:
+        return self._dense.vjp(of, wrt)
+
+    def hvp(self, of: Sequence[str], wrt: Sequence[str], along: Sequence[str] | None = None) -> Trace:
+        return self._dense.hvp(of, wrt, along)
+
+    def jacobian(self, of: str, wrt: str) -> Trace:
+        return self._dense.jacobian(of, wrt)
+
+    def jacobians(self, wrt: Sequence[str]) -> Trace:
+        return self._dense.jacobians(wrt)
