@@ -156,7 +156,7 @@ def hard(count: int) -> None:
     cases += [
         ("SCARA, pose", scara(), "tool", False),
         ("gantry with a wrist, pose", gantry(), "tool", False),
-        ("Shadow finger, position", finger(), "tool", True),
+        ("finger like Shadow's, position", finger(), "tool", True),
     ]
     planar = px.Robot.from_dh([{"a": length} for length in (1.0, 0.8, 0.5)])
     cases.append(("planar 3R, position", planar, planar.link_names[-1], True))
@@ -219,7 +219,7 @@ def gantry() -> px.Robot:
 
 
 def finger() -> px.Robot:
-    """A finger with the lengths and limits of the Shadow hand's, its last joints not coupled."""
+    """A finger with about the lengths and limits of the Shadow hand's, its last joints not coupled."""
     axes: list[Axis] = [
         ("revolute", (0.033, 0.0, 0.095), Y, -0.35, 0.35),
         ("revolute", (0.0, 0.0, 0.0), X, -0.26, 1.57),
