@@ -112,4 +112,4 @@ def _inverse(pivot: Any, bound: Any) -> Any:
 def _larger(a: Any, b: Any) -> Any:
     if isinstance(a, float) and isinstance(b, float):
         return max(a, b)
-    return a.maximum(b) if hasattr(a, "maximum") else b.maximum(a)
+    return b.maximum(a) if isinstance(a, float) else a.maximum(b)
