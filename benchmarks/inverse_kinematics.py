@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Inverse kinematics: how many targets are solved a second, and which share of them?
 
-    python benchmarks/inverse_kinematics.py [--targets 100000] [--peers] [--hard] [--set DAMPING=0.1]
+    python benchmarks/inverse_kinematics.py [--targets 100000] [--peers] [--c] [--collisions] [--hard] [--set DAMPING=0.1]
 
 One core, float64 and float32: random reachable poses, and poses whose start is 0.3 rad away. `--peers` adds, in the
-same run, a damped Gauss-Newton loop on Pinocchio from Python as its examples have it, with the same starts
-and up to as many restarts. `--hard` solves targets of robots that are known to be difficult. `--set` changes a
+same run, loops of other libraries (`inverse_kinematics_peers.py`) with the same starts and up to as many
+restarts. `--c` times the exported C function, one target a call. `--collisions` keeps two arms apart. `--hard` solves targets of robots that are known to be difficult. `--set` changes a
 constant of `inverse_kinematics/iteration.py`. The median of the repeats counts.
 """
 
@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import inverse_kinematics_peers
 import numpy as np
 from machine import conditions
 
@@ -78,46 +79,66 @@ def arms(count: int, repeats: int, peers: bool) -> None:
             row(f"{name}, {label}", count, seconds, s, robot)
         if peers:
             for label, start in (("random", None), ("0.3 rad away", near)):
-                pinocchio(robot, frame, poses[:100], None if start is None else start[:100], label)
+                given = None if start is None else start[:100]
+                for other, share, pace in inverse_kinematics_peers.rows(robot, frame, poses[:100], given):
+                    print(f"{f'  {other}, {label}':34}{share:10.5f}{pace:14,.0f}", flush=True)
 
 
-def pinocchio(robot: px.Robot, frame: str, poses: np.ndarray, start: np.ndarray | None, label: str) -> None:
-    """A damped loop on Pinocchio, as its examples have it, clipped to the limits, with restarts."""
-    import sys
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "arm.h"
+int main(int argc, char **argv) {
+    long count = atol(argv[1]), repeats = argc > 2 ? atol(argv[2]) : 5;
+    double *start = malloc(count * NQ * 8), *poses = malloc(count * 16 * 8), *settings = malloc(4 * 8);
+    if (fread(start, 8, count * NQ, stdin) + fread(poses, 8, count * 16, stdin) + fread(settings, 8, 4, stdin)
+        != (size_t)(count * (NQ + 16) + 4)) return 1;
+    for (long k = 0; k < count; k++) {
+        double least = 1e9, q[NQ], error[6], facts[3];
+        for (long r = 0; r < repeats; r++) {
+            struct timespec a, b;
+            clock_gettime(CLOCK_MONOTONIC, &a);
+            CALL(start + k * NQ, poses + k * 16, settings, q, error, facts);
+            clock_gettime(CLOCK_MONOTONIC, &b);
+            double passed = (b.tv_sec - a.tv_sec) * 1e6 + (b.tv_nsec - a.tv_nsec) * 1e-3;
+            if (passed < least) least = passed;
+        }
+        printf("%g %g %g\\n", least, facts[0], facts[1]);
+    }
+    return 0;
+}
+"""
 
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from reference import pinocchio as other
 
-    pin = other.pin
-    model, place = other.model_of(robot.description)
-    data = model.createData()
-    joint, offset = place[frame]
-    number = model.addFrame(pin.Frame("target", joint, 0, offset, pin.FrameType.OP_FRAME))
-    data = model.createData()
-    lower, upper, rng = robot.limits.lower, robot.limits.upper, np.random.default_rng(1)
-    solved, begun = 0, time.perf_counter()
-    for k, pose in enumerate(poses):
-        wanted = pin.SE3(pose)
-        for attempt in range(32):
-            q = rng.uniform(lower, upper) if start is None or attempt else start[k].copy()
-            for _ in range(100):
-                pin.framesForwardKinematics(model, data, q)
-                left = data.oMf[number].actInv(wanted)
-                error = pin.log6(left).vector
-                if np.linalg.norm(error[:3]) < 1e-6 and np.linalg.norm(error[3:]) < 1e-6:
-                    break
-                J = -pin.Jlog6(left.inverse()) @ pin.computeFrameJacobian(model, data, q, number)  # noqa: N806
-                step = -J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error)
-                q = np.clip(q + step, lower, upper)
-            else:
-                continue
-            solved += 1
-            break
-    seconds = time.perf_counter() - begun
-    count = len(poses)
+def in_c(count: int) -> None:
+    """The exported function from 0.3 rad away, one target a call: the least of five calls of each."""
+    import subprocess
+    import tempfile
+
+    robot, frame, rng = px.load("panda"), "panda_hand", np.random.default_rng(0)
+    q = robot.random_state((count,), rng)[0]
+    near, poses = starts(robot, q, rng), robot.frame_pose(q, frame)
     print(
-        f"{f'  Pinocchio from Python, {label}':34}{solved / count:10.5f}{count / seconds:14,.0f}", flush=True
+        f"{'C, panda, 0.3 rad away':34}{'solved':>10}{'mean us':>10}{'99.99 %':>10}{'worst':>10}{'most':>8}"
     )
+    with tempfile.TemporaryDirectory() as folder:
+        robot.export(Path(folder) / "arm.h", f"inverse_kinematics:{frame}")
+        names = f"#define NQ {robot.nq}\n#define CALL arm_inverse_kinematics_{frame}\n"
+        (Path(folder) / "main.c").write_text(names + MAIN)
+        build = ["gcc", "-O2", "-march=native", "-ffp-contract=off", "main.c", "-o", "main", "-lm"]
+        subprocess.run(build, cwd=folder, check=True)
+        for tries, iterations in ((32, 100), (10, 30), (1, 20)):
+            given = np.concatenate([near.ravel(), poses.ravel(), [1e-6, tries, iterations, 0.0]])
+            done = subprocess.run(
+                [f"{folder}/main", str(count)], input=given.tobytes(), capture_output=True, check=True
+            )
+            found = np.array([line.split() for line in done.stdout.decode().splitlines()], dtype=float)
+            took, solved, most = found.T
+            print(
+                f"{f'{tries} tries of {iterations}':34}{solved.mean():10.5f}{took.mean():10.2f}"
+                f"{np.quantile(took, 0.9999):10.2f}{took.max():10.2f}{most.max():8.0f}"
+            )
 
 
 def hard(count: int) -> None:
@@ -130,8 +151,13 @@ def hard(count: int) -> None:
     for name in ("snake:30", "chain:12,seed=1", "chain:7,seed=2"):
         robot = px.load(name)
         cases.append((f"{name}, pose", robot, robot.link_names[-1], False))
-    gantry = px.chain(6, seed=3, prismatic=0.5)
-    cases.append(("chain of 6, half sliding, pose", gantry, gantry.link_names[-1], False))
+    sliding = px.chain(6, seed=3, prismatic=0.5)
+    cases.append(("chain of 6, half sliding, pose", sliding, sliding.link_names[-1], False))
+    cases += [
+        ("SCARA, pose", scara(), "tool", False),
+        ("gantry with a wrist, pose", gantry(), "tool", False),
+        ("Shadow finger, position", finger(), "tool", True),
+    ]
     planar = px.Robot.from_dh([{"a": length} for length in (1.0, 0.8, 0.5)])
     cases.append(("planar 3R, position", planar, planar.link_names[-1], True))
     cases += _examples()
@@ -144,6 +170,123 @@ def hard(count: int) -> None:
         robot.inverse_kinematics({frame: given[:4]})
         seconds, s = timed(lambda r=robot, f=frame, g=given: r.inverse_kinematics({f: g}, threads=1), 1)
         row(label, count, seconds, s, robot)
+
+
+Axis = tuple[str, tuple[float, float, float], tuple[float, float, float], float, float]
+
+
+def serial(name: str, axes: list[Axis], tool: tuple[float, float, float]) -> px.Robot:
+    """A chain of joints: type, place after the joint before, axis and limits of each."""
+    builder = px.RobotBuilder(name)
+    above = builder.add_link("base")
+    for k, (kind, way, axis, lower, upper) in enumerate(axes, start=1):
+        link = builder.add_link(f"link{k}", mass=1.0, inertia=(0.01, 0.01, 0.01))
+        pose = np.eye(4)
+        pose[:3, 3] = way
+        builder.add_joint(f"joint{k}", kind, above, link, origin=pose, axis=axis, lower=lower, upper=upper)
+        above = link
+    pose = np.eye(4)
+    pose[:3, 3] = tool
+    builder.add_frame("tool", above, pose)
+    return builder.build()
+
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def scara() -> px.Robot:
+    """Two horizontal links and a quill that slides and turns: four axes for poses of four freedoms."""
+    axes: list[Axis] = [
+        ("revolute", (0.0, 0.0, 0.4), Z, -2.6, 2.6),
+        ("revolute", (0.325, 0.0, 0.0), Z, -2.5, 2.5),
+        ("prismatic", (0.225, 0.0, 0.0), Z, -0.2, 0.0),
+        ("revolute", (0.0, 0.0, 0.0), Z, -3.1, 3.1),
+    ]
+    return serial("scara", axes, (0.0, 0.0, -0.1))
+
+
+def gantry() -> px.Robot:
+    """Three slides and a spherical wrist."""
+    axes: list[Axis] = [
+        ("prismatic", (0.0, 0.0, 0.0), X, 0.0, 3.0),
+        ("prismatic", (0.0, 0.0, 0.0), Y, 0.0, 2.0),
+        ("prismatic", (0.0, 0.0, 2.0), Z, -1.0, 0.0),
+        ("revolute", (0.0, 0.0, -0.3), Z, -3.1, 3.1),
+        ("revolute", (0.0, 0.0, 0.0), Y, -2.0, 2.0),
+        ("revolute", (0.0, 0.0, 0.0), Z, -3.1, 3.1),
+    ]
+    return serial("gantry", axes, (0.0, 0.0, -0.2))
+
+
+def finger() -> px.Robot:
+    """A finger with the lengths and limits of the Shadow hand's, its last joints not coupled."""
+    axes: list[Axis] = [
+        ("revolute", (0.033, 0.0, 0.095), Y, -0.35, 0.35),
+        ("revolute", (0.0, 0.0, 0.0), X, -0.26, 1.57),
+        ("revolute", (0.0, 0.0, 0.045), X, 0.0, 1.57),
+        ("revolute", (0.0, 0.0, 0.025), X, 0.0, 1.57),
+    ]
+    return serial("finger", axes, (0.0, 0.0, 0.026))
+
+
+def two_arms() -> tuple[px.Robot, list[Any]]:
+    """Two Pandas 0.6 m apart, and 15 spheres on each."""
+    arm, place = px.load("panda"), np.eye(4)
+    place[1, 3] = 0.6
+    robot = arm.merge(arm, poses=[None, place], prefixes=["left_", "right_"])
+    own = [
+        ("panda_link1", 0.09, (0.0, 0.0, -0.15)),
+        ("panda_link1", 0.08, (0.0, -0.03, 0.0)),
+        ("panda_link2", 0.08, (0.0, -0.1, 0.03)),
+        ("panda_link3", 0.07, (0.0, 0.0, -0.1)),
+        ("panda_link3", 0.07, (0.07, 0.03, 0.0)),
+        ("panda_link4", 0.07, (-0.08, 0.06, 0.0)),
+        ("panda_link5", 0.07, (0.0, 0.0, -0.25)),
+        ("panda_link5", 0.06, (0.0, 0.05, -0.17)),
+        ("panda_link5", 0.06, (0.0, 0.07, -0.08)),
+        ("panda_link5", 0.06, (0.0, 0.05, 0.0)),
+        ("panda_link6", 0.06, (0.04, 0.0, 0.0)),
+        ("panda_link7", 0.06, (0.0, 0.0, 0.05)),
+        ("panda_link7", 0.05, (0.04, 0.04, 0.1)),
+        ("panda_hand", 0.05, (0.0, 0.05, 0.04)),
+        ("panda_hand", 0.05, (0.0, -0.05, 0.04)),
+    ]
+    spheres = [
+        px.contact.sphere(side + frame, radius, center)
+        for side in ("left_", "right_")
+        for frame, radius, center in own
+    ]
+    return robot, spheres
+
+
+def collisions(count: int, repeats: int) -> None:
+    """Two arms with a target each, which spheres on them keep apart; targets of random free configurations."""
+    robot, spheres = two_arms()
+    pairs = [(a, b) for a, b in px.contact.pairs(robot, spheres) if _apart(robot, a, b)]
+    q = robot.random_state((8 * count,), np.random.default_rng(0))[0]
+    q = q[robot.distances(q, pairs).min(axis=-1) > 0.0][:count]
+    targets = {f"{side}_panda_hand": robot.frame_pose(q, f"{side}_panda_hand") for side in ("left", "right")}
+    print(f"two Pandas, {len(spheres)} spheres, {len(pairs)} pairs, {len(q)} targets")
+    print(f"{'':34}{'solved':>10}{'a second':>14}{'mean':>8}{'most':>8}{'limits':>8}{'collide':>10}")
+    for label, given in (("without", None), ("with collisions", pairs)):
+        first = {name: a[:8] for name, a in targets.items()}
+        seconds, _ = timed(lambda g=given, f=first: robot.inverse_kinematics(f, collisions=g), 1)
+        print(f"first call {seconds:.1f} s")
+        seconds, s = timed(
+            lambda g=given: robot.inverse_kinematics(targets, collisions=g, threads=1), repeats
+        )
+        found = robot.distances(s.q[s.converged], pairs).min(axis=-1)
+        print(
+            f"{label:34}{s.converged.mean():10.5f}{s.converged.sum() / seconds:14,.0f}"
+            f"{s.iterations.mean():8.2f}{s.iterations.max():8}"
+            f"{'yes' if within(robot, s.q) else 'NO':>8}{int((found <= 0.0).sum()):10}"
+        )
+
+
+def _apart(robot: px.Robot, a: Any, b: Any) -> bool:
+    """Whether links are not so close that their shapes always overlap: more than two joints apart."""
+    paths = [_path(robot, robot.frames[shape.frame].link) for shape in (a, b)]
+    return len(set(paths[0]) ^ set(paths[1])) > 2
 
 
 def _examples() -> list[tuple[str, px.Robot, str, bool]]:
@@ -202,6 +345,8 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--collisions", action="store_true")
+    parser.add_argument("--c", action="store_true")
     parser.add_argument("--hard", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     args = parser.parse_args()
@@ -212,6 +357,10 @@ def main() -> None:
     print(conditions())
     if args.hard:
         hard(min(args.targets, 10_000))
+    elif args.collisions:
+        collisions(min(args.targets, 10_000), args.repeats)
+    elif args.c:
+        in_c(args.targets)
     else:
         arms(args.targets, args.repeats, args.peers)
 

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 import phalanx as px
 
 PAGES = Path(__file__).parent
@@ -54,9 +56,17 @@ def data_flow(path: Path) -> None:
     px.figures.data_flow(px.load("two_link"), "inverse_dynamics", path, algorithm="zomaya_morris")
 
 
+def reachability(path: Path) -> None:
+    """A cut through the workspace of a Panda, by the manipulability of its hand."""
+    axes = np.linspace(-1.0, 1.0, 161), 0.0, np.linspace(-0.6, 1.3, 153)
+    found = px.load("panda").reachable("panda_hand", axes, seeds=64)
+    px.figures.reachability(found, path, title="panda_hand")
+
+
 FIGURES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "papers": (lathrop, zomaya_morris, recursive_doubling, kane, band_sparsity),
     "explain": (speedup, data_flow),
+    "howto": (reachability,),
 }
 
 

@@ -99,9 +99,10 @@ OF_ROBOTS = """
     is_coupled is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel
     kinematic_hessian kinetic_energy left_out limits link_masses link_names loops mass_matrix
     mass_matrix_inverse merge mimics n_links name neutral normalize nq nv operational_space_inertia
-    parents potential_energy q_slices random_state regressor remove replace reroot rnea save simulation
-    spring_reference stiffness subtree to_dh to_urdf torch total_mass track v_slices vjp with_actuation
-    with_configuration with_constraint with_floating_base with_frame with_payload with_srdf wrenches
+    parents potential_energy q_slices random_state reachable regressor remove replace reroot rnea save
+    simulation spring_reference stiffness subtree to_dh to_urdf torch total_mass track v_slices vjp
+    with_actuation with_configuration with_constraint with_floating_base with_frame with_payload
+    with_srdf wrenches
 """
 
 

@@ -167,6 +167,7 @@ if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native.kernel import FunctionKernel, Kernel
     from ..backends.torch.functions import TorchFunctions
+    from ..inverse_kinematics.reach import Reachability
     from ..inverse_kinematics.solve import Solutions
     from ..simulation.simulation import Simulation
     from ..tracing.function import OwnFunction
@@ -219,6 +220,7 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
         rest: ArrayLike | None = None, weights: Mapping[str, float | tuple[float, float]] | None = None,
         position_only: bool = False, iterations: int = 100, threads: int | None = None,
         cost: Callable[..., Any] | None = None, all: bool = False,
+        collisions: bool | Sequence[Any] | None = None, clearance: float = 0.0,
     ) -> Solutions:
         """Configurations whose frames reach their targets: `s.q` (…, nq), `s.converged`, `s.error`.
 
@@ -235,6 +237,11 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
           weight zero is free.
         - `position_only`: of poses, whether orientations are free.
         - `all`: whether `s.all` (…, m, nq) shall be the distinct solutions that the tries find, then NaN.
+        - `collisions`: pairs of bodies as `robot.distances` takes them, True for the capsules around all
+          visuals; solutions keep them more than `clearance` [m] apart.
+
+        Loops of the robot (`robot.constraints`) are closed within the tolerance; their errors follow those of
+        the targets in `error`.
 
         Targets and q0 may be batches of any shape, float64 or float32. What is not reached has `converged`
         False, the nearest configuration found and its error; `iterations` are those of all tries. A result
@@ -255,6 +262,21 @@ INVERSE_KINEMATICS = '''    def inverse_kinematics(
           too slow, `s.converged` is False and q the nearest configuration in reach.
 
         The other options are those of `inverse_kinematics`; there is one try for each moment.
+        """
+
+    def reachable(
+        self, frame: str, grid: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike],
+        *, seeds: int = 16, tolerance: float = 1e-6, **options: Any,
+    ) -> Reachability:
+        """Which points or poses a frame reaches: `reached` (…), `manipulability` (…), `q` (…, nq).
+
+        - `grid`: points (…, 3) or poses (…, 4, 4) in the base, or three axes (x, y, z) that span points; an
+          axis may be a number, as in `(x, 0.0, z)` for a cut.
+        - `seeds`: starts that are tried for each; of the solutions, that of the largest manipulability is
+          taken: the volume of the ellipsoid of velocities, in the directions that the frame moves in.
+        - `options` are others of `inverse_kinematics`, such as `limits`, `collisions` and `clearance`.
+
+        `px.figures.reachability` draws a cut.
         """
 
     def inverse_kinematics_derivatives(

@@ -260,6 +260,8 @@ def inverse_kinematics(
     threads: int | None = None,
     cost: Any = None,
     all: bool = False,
+    collisions: Any = None,
+    clearance: float = 0.0,
 ) -> Any:
     """`Robot.inverse_kinematics`, as `robot/api.py` declares it; what it needs is imported now."""
     entry_point = import_module(".inverse_kinematics.solve", __package__)
@@ -278,6 +280,8 @@ def inverse_kinematics(
         threads=threads,
         cost=cost,
         all=all,
+        collisions=collisions,
+        clearance=clearance,
     )
 
 
@@ -308,6 +312,14 @@ def track(
         iterations=iterations,
         threads=threads,
     )
+
+
+def reachable(
+    self: Robot, frame: str, grid: Any, *, seeds: int = 16, tolerance: float = 1e-6, **options: Any
+) -> Any:
+    """`Robot.reachable`, as `robot/api.py` declares it; what it needs is imported now."""
+    entry_point = import_module(".inverse_kinematics.reach", __package__)
+    return entry_point.reachable(self, frame, grid, seeds=seeds, tolerance=tolerance, **options)
 
 
 def inverse_kinematics_derivatives(
@@ -408,6 +420,7 @@ def _attach() -> None:
             inverse_kinematics,
             inverse_kinematics_derivatives,
             track,
+            reachable,
             simulation,
             export,
             jvp,

@@ -43,6 +43,50 @@ def test_a_file_of_poses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert np.allclose(robot.frame_pose(found["q"], "tool0"), poses, atol=2e-6)
 
 
+@pytest.mark.parametrize("columns", [3, 6, 16])
+def test_tables_of_poses_and_of_solutions(columns: int, tmp_path: Path) -> None:
+    robot = px.load("ur5")
+    poses = robot.frame_pose(robot.random_state((5,), np.random.default_rng(0))[0], "tool0")
+    turns = px.math.log3(poses[:, :3, :3])
+    rows = {3: poses[:, :3, 3], 6: np.concatenate([poses[:, :3, 3], turns], axis=1), 16: poses.reshape(5, 16)}
+    np.savetxt(tmp_path / "poses.csv", rows[columns], delimiter=",", header="poses", comments="")
+    np.savez(tmp_path / "poses.npz", poses=rows[columns], other=np.zeros(3))
+    found = []
+    for suffix in ("csv", "npz"):
+        out = tmp_path / f"from_{suffix}.csv"
+        call = ["ik", "ur5", "--frame", "tool0", "--poses", str(tmp_path / f"poses.{suffix}"), "-o", str(out)]
+        assert main(call) == 0
+        found.append(out.read_text().splitlines())
+    assert found[0] == found[1]
+    assert found[0][0] == ",".join((*robot.joint_names, "converged", "iterations"))
+    q = np.array([line.split(",")[:6] for line in found[0][1:]], dtype=float)
+    assert [line.split(",")[6] for line in found[0][1:]] == ["1"] * 5
+    assert np.allclose(robot.frame_pose(q, "tool0")[:, :3, 3], poses[:, :3, 3], atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("poses.csv", b"1,2,3\n1,2\n", "line 2 has 2 numbers, expected 3"),
+        ("poses.csv", b"x,y,z\n1,2,home\n", "line 2 is"),
+        ("poses.csv", b"x,y,z\n", "no numbers"),
+        ("poses.csv", b"\xff\xfe1,2,3", "cannot read"),
+        ("poses.npy", b"1,2,3", "cannot read"),
+        ("poses.npz", b"PK\x03\x04", "cannot read"),
+        ("poses.csv", b"1,2,3,4\n", "expected three numbers"),
+        ("poses.txt", b"1,2,3", "no .npy, .npz or .csv file"),
+    ],
+)
+def test_bad_files_are_one_line(
+    name: str, content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert main(["ik", "ur5", "--poses", str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -50,8 +94,9 @@ def test_a_file_of_poses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["--pose", "here"], "expected numbers separated by spaces"),
         (["--pose", "0 0 1", "--frame", "tool"], "tool"),
         (["--pose", "0 0 1", "--start", "1 2"], "q0 has shape"),
-        (["--pose", "0 0 1", "-o", "found.txt"], "no .npz file"),
+        (["--pose", "0 0 1", "-o", "found.txt"], "no .npz or .csv file"),
         (["--poses", "nowhere.npy"], "cannot read"),
+        (["--poses", "."], "no .npy"),
         ([], "got no pose"),
     ],
 )

@@ -234,7 +234,7 @@ def test_loops_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     text = text_of([str(file)], capsys)
     row = next(line for line in text.splitlines() if line.startswith("rod "))
     assert row.split() == ["rod", "point", "3", "left", "right"]
-    assert "held by constrained_dynamics and its relatives" in text
+    assert "held by simulations, constrained_dynamics and its relatives" in text
     assert "held      1 constraints of 3 rows: see below" in text
     (facts,) = json_of([str(file)], capsys)["loops"]
     assert (facts["name"], facts["type"]) == ("rod", "spherical")

@@ -28,9 +28,10 @@ from phalanx.data.formats import npy
 from phalanx.export import api
 from phalanx.io import loading
 from phalanx.program import interpret as interpreter
-from phalanx.program import ops
+from phalanx.program import intervals, ops
 from phalanx.program.analyses.cost import cost_of
 from phalanx.program.analyses.critical_path import chains_of
+from phalanx.program.analyses.ranges import ranges
 from phalanx.program.builder import Builder, straight
 from phalanx.program.graph import Graph
 from phalanx.program.ir import Program
@@ -122,11 +123,12 @@ CUBED: dict[str, Any] = {
     "numpy": lambda a: a * a * a,
     "steps": lambda w, a: w.binary("fmul", w.binary("fmul", a, a), a),
     "derivative": lambda y, a: (3.0 * a * a,),
+    "interval": lambda a: intervals.Interval(a.low**3, a.high**3),
     "record": lambda graph, a: graph.operation(CUBE, a),
 }
 
 
-@pytest.mark.parametrize("gap", ["arity", "numpy", "steps", "derivative", "record"])
+@pytest.mark.parametrize("gap", ["arity", "numpy", "steps", "derivative", "interval", "record"])
 def test_a_row_with_a_gap_is_no_operation(gap: str) -> None:
     with pytest.raises(TypeError, match=f"'{gap}'"):
         ops.Op(**{name: value for name, value in CUBED.items() if name != gap})
@@ -159,6 +161,7 @@ def test_an_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert graph.operation(CUBE, 2.0) == 8.0
     assert looped.copied(graph, node, [x]) is node
     assert cost_of(traced).multiplications == 2
+    assert ranges(program, {"x": (-2.0, 3.0)}).high["out"] == 27.0
     assert chains_of(program).longest == (2, 0, 0, 0)
 
 

@@ -118,7 +118,7 @@ def simulated(circuit, words, folder):
     head = "/* verilator lint_off DECLFILENAME */"
     (folder / "t.v").write_text("\n\n".join([head, *tables.text(), body]) + "\n")
     # Words, not numbers: every bit counts, also those of NaN.
-    integers = type("Words", (), {"name": "y", "width": 32, "size": out.size})()
+    integers = type("Words", (), {"signal": "y", "width": 32, "size": out.size})()
     check = benches.Check("t_unit", [(port, words)], [(integers, expected)], [[0] * out.size])
     (folder / "t_tb.v").write_text(benches.testbench("t", [check]))
     done = subprocess.run(

@@ -64,6 +64,41 @@ def test_webassembly(tmp_path: Path) -> None:
         assert np.allclose(found["q"], wanted.q, atol=1e-9)
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("float32", 1e-4)])
+def test_opencl_solves_what_the_method_solves(dtype: str, tolerance: float, tmp_path: Path) -> None:
+    from reference import opencl_device
+
+    if opencl_device.missing():
+        pytest.skip(opencl_device.missing())
+    import pyopencl as cl
+
+    from phalanx.backends.devices.opencl_programs import default_queue
+
+    robot, start, poses = tracking(100)
+    robot.export(tmp_path / "arm.cl", "inverse_kinematics:panda_hand", dtype=dtype)
+    queue, flags = default_queue(), cl.mem_flags
+    kernel = getattr(
+        cl.Program(queue.context, (tmp_path / "arm.cl").read_text()).build(), f"arm_{NAME}_kernel"
+    )
+    settings = np.tile([tolerance, 8.0, 50.0, 0.0], (100, 1))
+    given = [np.ascontiguousarray(x, dtype) for x in (start, poses.reshape(100, 16), settings)]
+    outs = [np.full((100, n), np.nan, dtype) for n in (7, 6, 3)]
+    buffers = [
+        cl.Buffer(queue.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=x) for x in (*given, *outs)
+    ]
+    kernel(queue, (64,), (64,), np.uint64(100), *buffers)
+    for out, buffer in zip(outs, buffers[3:], strict=True):
+        cl.enqueue_copy(queue, out, buffer)
+    q, _, facts = outs
+    assert (facts[:, 0] > 0.5).all()
+    assert ((q.astype(float) >= robot.limits.lower) & (q.astype(float) <= robot.limits.upper)).all()
+    assert np.abs(robot.frame_pose(q.astype(float), "panda_hand") - poses).max() < 3.0 * tolerance
+    wanted = robot.inverse_kinematics(
+        {"panda_hand": poses.astype(dtype)}, start.astype(dtype), tolerance=tolerance, seeds=8, iterations=50
+    )
+    assert (np.abs(q - wanted.q).max(axis=-1) < 100.0 * tolerance).mean() >= 0.98
+
+
 def test_wrong_names_are_refused(tmp_path: Path) -> None:
     robot = px.load("panda")
     with pytest.raises(px.PhalanxError, match="of the pose of a frame"):

@@ -212,6 +212,30 @@ def test_joints_that_move_no_target_stay() -> None:
     assert np.array_equal(s.q[:, 3:], start[:, 3:])
 
 
+def test_joints_that_always_move_targets_alike_start_elsewhere_too() -> None:
+    """A slide and a turn with constant columns of the Jacobian: an arm of the SCARA kind."""
+    builder = px.RobotBuilder("scara")
+    above = builder.add_link("base")
+    axes = [
+        ("revolute", 0.0, 2.6),
+        ("revolute", 0.325, 2.5),
+        ("prismatic", 0.225, 0.2),
+        ("revolute", 0.0, 3.1),
+    ]
+    for k, (kind, x, far) in enumerate(axes):
+        link, origin = builder.add_link(f"link{k}", mass=1.0), np.eye(4)
+        origin[0, 3] = x
+        builder.add_joint(
+            f"joint{k}", kind, above, link, origin=origin, axis=(0, 0, 1), lower=-far, upper=far
+        )
+        above = link
+    robot = builder.build()
+    _, poses = reachable(robot, above, (2000,))
+    s = robot.inverse_kinematics({above: poses})
+    assert s.converged.all()
+    assert within(robot, s.q)
+
+
 def test_several_frames_positions_and_the_mass_centre() -> None:
     robot = px.tree(10, branching=0.6, seed=4).with_floating_base()
     leaves = [robot.link_names[i] for i in range(robot.n_links) if i not in set(robot.parents)][:2]
@@ -253,6 +277,16 @@ def test_points_axes_and_points_to_look_at() -> None:
     back = poses @ np.diag([-1.0, -1.0, 1.0, 1.0])
     s = robot.inverse_kinematics({"panda_hand": back}, q, limits=False)
     assert s.converged.all()
+
+
+def test_the_length_of_a_direction_does_not_matter() -> None:
+    robot = px.load("panda")
+    _, poses = reachable(robot, "panda_hand", (50,))
+    for length in (1e-3, 1.0, 50.0):
+        s = robot.inverse_kinematics({"panda_hand": px.target.axis(length * poses[:, :3, 2])})
+        assert s.converged.all()
+        found = robot.frame_pose(s.q, "panda_hand")[:, :3, 2]
+        assert np.abs(found - poses[:, :3, 2]).max() < 2e-6
 
 
 def test_position_only_frees_the_orientation_of_poses() -> None:
@@ -371,6 +405,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ({"tool0": TARGET}, {"cost": 3}, "cost is 3"),
     ({"tool0": TARGET}, {"cost": lambda q, robot: q}, "expected a number"),
     ({"tool0": TARGET}, {"threads": 0}, "threads"),
+    ({"tool0": px.target.axis(np.zeros(3))}, {}, r"a direction \(0, 0, 0\)"),
     ({"world": TARGET}, {}, "no joint"),
 ]
 

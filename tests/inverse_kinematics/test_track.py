@@ -54,6 +54,16 @@ def test_batches_of_paths_and_starts() -> None:
     assert robot.track({"panda_hand": paths[:, :0]}, START).q.shape == (2, 0, 7)
 
 
+def test_a_moment_without_a_target_is_flagged_alone() -> None:
+    robot = px.load("panda")
+    poses = path(robot, 5, 0.02)
+    poses[2] = np.nan
+    s = robot.track({"panda_hand": poses}, START, dt=0.02)
+    assert s.converged.tolist() == [True, True, False, True, True]
+    assert np.isnan(s.q[2]).all()
+    assert np.isfinite(s.q[3:]).all()
+
+
 @pytest.mark.parametrize(
     ("targets", "options", "message"),
     [

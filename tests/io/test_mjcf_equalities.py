@@ -86,5 +86,5 @@ def test_softness_and_what_is_not_held_are_named_once() -> None:
         )
     (text,) = [str(w.message) for w in caught]
     assert "1 soft equality constraint (solref, solimp), held exactly" in text
-    assert "kept as robot.constraints, which robot.constrained_dynamics holds" in text
+    assert "kept as robot.constraints, which simulations hold" in text
     assert robot.constraint_error(robot.neutral()).shape == (3,)

@@ -10,9 +10,14 @@ from phalanx.program.builder import Builder
 from phalanx.program.ir import IntExpr, Program, int_expr, plus, times
 
 
-def kepler(*, limit: int = 50, tolerance: float = 1e-14, iterations: int = 0) -> Program:
-    """Kepler's equation E - e sin E = M by Newton's iteration, or so many iterations of it."""
-    b = Builder({"M": (), "e": ()}, {"E": ()})
+def kepler(
+    *, limit: int = 50, tolerance: float = 1e-14, iterations: int = 0, flagged: bool = False
+) -> Program:
+    """Kepler's equation E - e sin E = M by Newton's iteration, or so many iterations of it.
+
+    `flagged` programs also say which states have converged.
+    """
+    b = Builder({"M": (), "e": ()}, {"E": (), "converged": ()} if flagged else {"E": ()})
     mean, eccentricity = b.load(b.inputs["M"], 0), b.load(b.inputs["e"], 0)
     with b.loop(iterations) if iterations else b.until(limit) as loop:
         anomaly = loop.carry(mean)
@@ -22,7 +27,10 @@ def kepler(*, limit: int = 50, tolerance: float = 1e-14, iterations: int = 0) ->
         loop.feed(anomaly, b.value("sub", anomaly, step))
         if not iterations:
             loop.stop(b.value("less", b.value("abs", step), tolerance))
+        converged = loop.ended() if flagged else 1.0
     b.store(b.outputs["E"], 0, anomaly)
+    if flagged:
+        b.store(b.outputs["converged"], 0, converged)
     return b.finished()
 
 

@@ -212,7 +212,7 @@ REFUSED = {
     growing: r"gives another result each time",
     changing: r'"q\[0\] = 0\.0" changes an array in place.*x = q\.copy\(\)',
     mistaken: r"raises KeyError: 'gain'\.",
-    assigning: r'"tau\[0\] = -q\[0\]" puts a traced value into an array of floats; .*np\.zeros_like',
+    assigning: r'"tau\[0\] = -q\[0\]" puts .* into an array of floats.*np\.zeros\(shape, like=q\)',
     among_numbers: r"raises TypeError.*no callable sin method\. np\.array leaves plain numbers.*np\.stack",
     as_index: r"raises IndexError.*np\.interp",
     beyond: r"raises IndexError.*There are 3 controls u, as robot\.simulation\(…, controls=k\)",

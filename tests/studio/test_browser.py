@@ -165,6 +165,56 @@ def test_bars_reach_to_the_limits_of_the_joints(view: View) -> None:
     assert f"of {limits[1]:.4g}" in fills.nth(1).locator("..").get_attribute("title")
 
 
+def test_a_frame_is_dragged_by_the_pointer_and_the_arm_follows_live(view: View) -> None:
+    page, mouse = view.page, view.tab.mouse
+    handle, seen = page.robot_view.handle, []
+    view.tab.get_by_label("Drag a frame").first.check()
+    view.until(lambda: handle.grip is not None)
+    start, before = page.session.frame_pose(handle.name), page.session.q.copy()
+
+    def drag() -> bool:
+        """Whether a drag of the square across the handle's x axis moved the robot."""
+        if (at := square(view, (255, 32, 96))) is None:
+            return False
+        mouse.move(*at)
+        view.tab.wait_for_timeout(500)
+        mouse.down()
+        for k in range(1, 9):
+            mouse.move(at[0] - 3 * k, at[1] - k)
+            view.tab.wait_for_timeout(150)
+            seen.append(tuple(page.session.q))
+        mouse.up()
+        return bool(np.abs(page.session.q - before).max() > 0.01)
+
+    view.until(drag)
+    assert len(set(seen)) > 2  # it moved while the button was down
+    found = page.session.frame_pose(handle.name)
+    assert np.linalg.norm(found[:3, 3] - start[:3, 3]) > 0.01
+    assert abs((found[:3, 3] - start[:3, 3]) @ start[:3, 0]) < 1e-3
+    assert np.abs(found[:3, :3] - start[:3, :3]).max() < 1e-3  # its orientation is kept
+    assert [h.value for _, h in page.robot_view.sliders] == pytest.approx(page.session.q.tolist(), abs=0.02)
+    view.tab.get_by_label("Drag a frame").first.uncheck()
+    view.until(lambda: not handle.grip.visible)
+    page.session.reset()
+    page.robot_view.follow()
+    page.refresh()
+
+
+def square(view: View, colour: tuple[int, int, int]) -> tuple[float, float] | None:
+    """A point of the 3D view within a filled square of a colour; None if there is none, or it is covered."""
+    from PIL import Image
+
+    box = view.tab.locator("canvas").first.bounding_box()
+    shown = np.asarray(Image.open(io.BytesIO(view.tab.screenshot())).convert("RGB")).astype(int)
+    is_near = np.abs(shown[:, : int(min(box["width"], 360))] - colour).max(axis=-1) < 40
+    places = np.argwhere(np.lib.stride_tricks.sliding_window_view(is_near, (7, 7)).all(axis=(-1, -2))) + 3
+    if not len(places):
+        return None
+    y, x = places[len(places) // 2].tolist()
+    is_free = view.tab.evaluate(f"document.elementFromPoint({x}, {y}).tagName") == "CANVAS"
+    return (x, y) if is_free else None
+
+
 def test_views_of_schedules_begin_with_one(view: View) -> None:
     """Nobody has pressed anything yet."""
     view.go("Parallelism")

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import phalanx as px
@@ -86,6 +87,40 @@ def test_the_page_starts_for_every_kind_of_robot(source) -> None:
         page.stage.show("ellipsoids", True)
         assert answer(page, "/")[0] == 200
         assert handle.max >= handle.min
+
+
+class Drag:
+    """What a browser's drag looks like to the page."""
+
+    client = "a browser"
+
+
+def test_a_dragged_handle_moves_the_robot_and_its_sliders() -> None:
+    with opened("puma560") as page:
+        handle, session = page.robot_view.handle, page.session
+        handle.on.value = True
+        handle.choose()
+        grip = handle.grip
+        assert np.allclose(grip.position, session.frame_pose(handle.name)[:3, 3])
+        shown = [slider.value for _, slider in page.robot_view.sliders]
+        grip.position = grip.position + np.array([0.03, -0.02, 0.04])
+        handle.drag(Drag())
+        assert np.allclose(session.frame_pose(handle.name)[:3, 3], grip.position, atol=1e-5)
+        assert [slider.value for _, slider in page.robot_view.sliders] != shown
+        assert not handle.message.content
+        page.refresh()
+        held = np.array(grip.position)
+        grip.position = held + 9.0
+        handle.drag(Drag())
+        assert "out of reach" in handle.message.content
+        page.refresh()
+        assert np.allclose(grip.position, held + 9.0)  # it stays in the hand that drags it
+        page.session.reset()
+        page.refresh()
+        assert np.allclose(grip.position, session.frame_pose(handle.name)[:3, 3])
+        handle.on.value = False
+        handle.choose()
+        assert not grip.visible
 
 
 def answer(page: Page, path: str, **headers: str) -> tuple[int, dict[str, str]]:

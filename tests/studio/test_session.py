@@ -173,3 +173,27 @@ def test_a_diverging_law_ends_in_words(tmp_path) -> None:
 def test_many_joints_come_in_groups() -> None:
     assert groups(7) == {"Joints": slice(0, 7)}
     assert groups(20) == {"Joints 1 to 16": slice(0, 16), "Joints 17 to 20": slice(16, 20)}
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_a_dragged_frame_is_followed_within_the_limits_and_a_floating_base_stays(floating: bool) -> None:
+    robot = px.load("panda")
+    session = Session(px.visuals(robot.with_floating_base() if floating else robot))
+    if floating:
+        session.q[:3] = 0.3, -0.2, 0.5
+        session.q[3:7] = np.array([0.6, 0.0, 0.8, 0.0])[[1, 2, 3, 0]]
+    pose = session.frame_pose("panda_hand")
+    for _ in range(5):
+        pose[:3, 3] += 0.02
+        session.q = session.reach("panda_hand", pose, turns=True)
+        np.testing.assert_allclose(session.frame_pose("panda_hand"), pose, atol=3e-6)
+    if floating:
+        assert session.q[:3].tolist() == [0.3, -0.2, 0.5]
+    pose[:3, 3] += 5.0
+    q = session.reach("panda_hand", pose, turns=False)
+    assert (q[-7:] >= robot.limits.lower).all()
+    assert (q[-7:] <= robot.limits.upper).all()
+    session.q = q
+    assert np.linalg.norm(session.frame_pose("panda_hand")[:3, 3] - pose[:3, 3]) > 1.0
+    pose[0, 3] = np.nan
+    assert session.reach("panda_hand", pose, turns=False) is None

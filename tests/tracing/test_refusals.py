@@ -67,6 +67,17 @@ def fills_floats(q: Any) -> Any:
     return x
 
 
+def fills_a_block(q: Any, robot: Any) -> Any:
+    x = np.zeros((4, 4))
+    x[:2, :2] = robot.mass_matrix(q)
+    return x
+
+
+def starts_from_floats(q: Any) -> Any:
+    x = np.asarray(q, dtype=float)
+    return 2.0 * x
+
+
 def adds_in_place(q: Any) -> Any:
     x = np.zeros(2)
     x += q
@@ -78,16 +89,20 @@ def changes_its_argument(q: Any) -> Any:
     return q
 
 
-def sorts(q: Any) -> Any:
-    return np.sort(q)
+def orders(q: Any) -> Any:
+    return np.argsort(q)
 
 
-def rounds(q: Any) -> Any:
-    return np.rint(q)
+def picks_where_positive(q: Any) -> Any:
+    return q[q > 0.0]
 
 
 def asks_for_nan(q: Any) -> Any:
     return np.where(np.isnan(q), 0.0, q)
+
+
+def finds_eigenvalues(q: Any, robot: Any) -> Any:
+    return np.linalg.eigvalsh(robot.mass_matrix(q))
 
 
 def inverts_by_svd(q: Any) -> Any:
@@ -217,11 +232,14 @@ REFUSED: dict[Any, str] = {
     makes_a_float: LINE + r".*float\(\).*leave it traced",
     indexes: LINE + r".*index.*np\.interp",
     picks: LINE + r".*indexes by a traced value.*np\.where",
-    fills_floats: LINE + r".*array of floats.*np\.zeros_like",
+    fills_floats: LINE + r".*array of floats.*np\.zeros\(shape, like=q\)",
+    fills_a_block: LINE + r".*array of floats.*np\.zeros\(shape, like=q\)",
+    starts_from_floats: LINE + r".*makes an array of float64.*leave it as it is",
     adds_in_place: LINE + r".*array of floats.*x = x \+ y",
     changes_its_argument: LINE + r".*changes an array in place.*q\.copy",
-    sorts: LINE + r".*calls np\.sort.*np\.minimum",
-    rounds: LINE + r".*calls np\.rint.*np\.floor",
+    orders: LINE + r".*calls np\.argsort.*np\.minimum",
+    picks_where_positive: LINE + r".*picks entries by a traced condition.*np\.where",
+    finds_eigenvalues: LINE + r".*calls np\.linalg\.eigvalsh.*decompose it outside",
     asks_for_nan: LINE + r".*calls np\.isnan",
     inverts_by_svd: LINE + r".*calls np\.linalg\.pinv.*damped_solve",
     fits: LINE + r".*calls np\.linalg\.lstsq.*damped_solve",

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import time
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import PhalanxError, shown
-from ..files import write_files
+from ..errors import PhalanxError, listing, shown
+from ..files import read_bytes, write_files
 from ..robot.robot import Robot
 from ..tracing.math import exp3
 from .arguments import add_robot, load_robot, positive_integer, positive_number
@@ -21,6 +24,7 @@ EXAMPLES = """
 phalanx ik panda --frame panda_hand --pose "0.4 0.1 0.5  3.14 0 0"
 phalanx ik ur5 --frame tool0 --pose "0.4 0.2 0.3" --json
 phalanx ik panda --frame panda_hand --poses poses.npy -o solutions.npz
+phalanx ik panda --frame panda_hand --poses poses.csv -o solutions.csv
 """
 
 
@@ -32,12 +36,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--pose", metavar="NUMBERS", help="x y z, orientation free, or x y z and a rotation vector [m, rad]"
     )
-    what.add_argument("--poses", metavar="FILE", help="an .npy file: (n, 4, 4), (n, 6) or (n, 3), as --pose")
+    what.add_argument(
+        "--poses",
+        metavar="FILE",
+        help=".npy, .npz (array poses) or .csv: (n, 4, 4), (n, 16), (n, 6) or (n, 3), as --pose",
+    )
     parser.add_argument("--start", metavar="NUMBERS", help="coordinates to start at, separated by spaces")
     parser.add_argument("--seeds", type=positive_integer, default=32, help="tries (default: 32)")
     parser.add_argument("--tolerance", type=positive_number, default=1e-6, help="rad and m (default: 1e-6)")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="an .npz file with q, converged, error, iterations"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="an .npz file with q, converged, error, iterations, or a .csv file",
     )
 
 
@@ -47,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if args.pose is None and args.poses is None:
         raise PhalanxError("got no pose; give one by --pose, or a file of them by --poses.")
     frame = args.frame or robot.frame_names[-1]
-    if args.output and Path(args.output).suffix != ".npz":
+    if args.output and Path(args.output).suffix not in (".npz", ".csv"):
         raise PhalanxError(
-            f"--output: {shown(args.output)} is no .npz file; write one such as solutions.npz."
+            f"--output: {shown(args.output)} is no .npz or .csv file; write one such as solutions.npz."
         )
     given = _read(args.poses) if args.poses is not None else _numbers(args.pose, "--pose")
     start = None if args.start is None else _numbers(args.start, "--start")
@@ -63,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begun
     made = {"q": s.q, "converged": s.converged, "error": s.error, "iterations": s.iterations}
     if args.output:
-        _save(Path(args.output), made)
+        _save(Path(args.output), made, robot)
     if args.json:
         emit_json({"robot": robot.name, "frame": frame, "joints": list(robot.joint_names), **made})
         return 0
@@ -96,10 +107,43 @@ def _numbers(text: str, option: str) -> np.ndarray:
 
 
 def _read(path: str) -> np.ndarray:
+    """The array of a file; rows of 16 numbers are poses."""
+    suffix = Path(path).suffix
+    if suffix not in (".npy", ".npz", ".csv"):
+        raise PhalanxError(f"--poses: {shown(path)} is no .npy, .npz or .csv file.")
     try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
-        raise PhalanxError(f'--poses: cannot read "{path}": {error}.') from None
+        content = read_bytes(path)
+        made = _csv(content) if suffix == ".csv" else np.load(io.BytesIO(content), allow_pickle=False)
+        if isinstance(made, np.lib.npyio.NpzFile):
+            names = made.files
+            if "poses" not in names and len(names) != 1:
+                raise ValueError(f'its arrays are {listing(names) or "none"}; name one "poses"')
+            made = made["poses" if "poses" in names else names[0]]
+    except OSError as error:
+        raise PhalanxError(f'--poses: cannot read "{path}": {error.strerror or error}.') from None
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise PhalanxError(f'--poses: cannot read "{path}": {str(error).splitlines()[0]}.') from None
+    array = np.asarray(made)
+    return array.reshape(-1, 4, 4) if array.ndim == 2 and array.shape[1] == 16 else array
+
+
+def _csv(content: bytes) -> np.ndarray:
+    """The rows of a file of numbers; a first line of words is a header."""
+    rows: list[list[float]] = []
+    for line, text in enumerate(content.decode("utf-8-sig").splitlines(), start=1):
+        try:
+            row = [float(x) for x in text.replace(";", ",").replace(",", " ").split()]
+        except ValueError:
+            if line == 1:
+                continue
+            raise ValueError(f"line {line} is {shown(text.strip())}, expected numbers") from None
+        if row and rows and len(row) != len(rows[0]):
+            raise ValueError(f"line {line} has {len(row)} numbers, expected {len(rows[0])}")
+        if row:
+            rows.append(row)
+    if not rows:
+        raise ValueError("it has no numbers")
+    return np.array(rows)
 
 
 def _target(given: np.ndarray, option: str) -> np.ndarray:
@@ -116,9 +160,20 @@ def _target(given: np.ndarray, option: str) -> np.ndarray:
     return pose
 
 
-def _save(path: Path, made: dict[str, np.ndarray]) -> None:
-    import io
-
-    file = io.BytesIO()
-    np.savez(file, **made)  # type: ignore[arg-type]
-    write_files(path.parent, {path.name: file.getvalue()}, where="--output")
+def _save(path: Path, made: dict[str, np.ndarray], robot: Robot) -> None:
+    if path.suffix == ".npz":
+        file = io.BytesIO()
+        np.savez(file, **made)  # type: ignore[arg-type]
+        write_files(path.parent, {path.name: file.getvalue()}, where="--output")
+        return
+    names = []
+    for name, own in robot.q_slices.items():
+        size = own.stop - own.start
+        names += [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([*names, "converged", "iterations"])
+    flat = (made["q"].reshape(-1, robot.nq), made["converged"].ravel(), made["iterations"].ravel())
+    for q, good, count in zip(*flat, strict=True):
+        rows.writerow([*map(repr, q.tolist()), int(good), int(count)])
+    write_files(path.parent, {path.name: text.getvalue().encode()}, where="--output")

@@ -134,8 +134,8 @@ def _constraint_table(constraints: list[dict[str, Any]], width: int, everything:
     if len(shown) < len(constraints):
         rows.append((f"… {len(constraints) - len(shown):,} more", "", "", "", ""))
     note = (
-        "held by constrained_dynamics and its relatives; functions of the tree, as forward_dynamics, "
-        "leave them open"
+        "held by simulations, constrained_dynamics and its relatives; functions of the tree, as "
+        "forward_dynamics, leave them open"
     )
     head = ("constraint", "kind", "rows", "from", "to")
     return [*table(head, rows, align="<<><<", width=width), "", *textwrap.wrap(note, width)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,6 +129,17 @@ def _traced(robot: Robot, spec: Specification) -> Trace:
     return Trace(robot, spec.function, given, frozenset({"q"}), results, structure, keywords)
 
 
+class Closing(NamedTuple):
+    """What keeps loops closed: J (m, nv) of errors (m,), and their parts.
+
+    Of each: its rows, whether they are a turn, and one plus the cosine of a hinge's angle.
+    """
+
+    jacobian: np.ndarray
+    error: np.ndarray
+    parts: list[tuple[slice, bool, Any]]
+
+
 def _structure(spec: Specification, count: int) -> tuple[tuple[str, ...], Structure]:
     """The names of the results of a function, and what users get of them."""
     result = RESULTS.get(spec.function)
@@ -208,6 +219,29 @@ def _factors(robot: Robot, joints: Sequence[str], factors: Sequence[float]) -> t
         made[robot.v_slices[joint]] += factor * (mimic.multiplier if mimic else 1.0)
         offset += factor * mimic.offset if mimic else 0.0
     return made.astype(object), offset
+
+
+def closing(equations: Equations, constraints: Sequence[Constraint], q: np.ndarray) -> Closing:
+    """The constraints of a robot on the scalars q of a graph: rows, errors, and which rows are turns."""
+    robot = equations.robot
+    call = resolve(robot, "inverse_dynamics")
+    placed = placements(robot, constraints)
+    with equations.ordered:
+        model, _ = call.algorithm.in_frames(equations.model(call), {})
+        seen = _at_rest(robot, model, q)
+        rows = constraint_rows(seen, *placed)[0]
+        error = errors(seen, placed)
+        # A hinge whose axis points the other way has no error either.
+        cosines = [1.0 + seen.error(c)[0][2, 2] if len(c.rows) == 5 else None for c in placed[0]]
+    parts: list[tuple[slice, bool, Any]] = []
+    first = 0
+    for c, cosine in zip(constraints, [*cosines, *[None] * len(placed[1])], strict=True):
+        turns = sum(k < 3 for k in _ROWS.get(c.kind, ()))
+        for size, is_turn in ((turns, True), (c.rows - turns, False)):
+            if size:
+                parts.append((slice(first, first + size), is_turn, cosine if is_turn else None))
+            first += size
+    return Closing(rows, error, parts)
 
 
 # ------------------------------------------------------------------- functions

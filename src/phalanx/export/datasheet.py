@@ -72,7 +72,8 @@ def _module(d: Design, stem: str, cells: Mapping[str, int], target: str) -> list
         _table(["", ""], rows),
         "### Ports",
         _PORTS.format(json=f"{_name(stem)}.json")
-        + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs),
+        + _FLOAT * any(isinstance(p, FloatPort) for p in d.circuit.outputs)
+        + "".join(f" `q[{s.start}:{s.stop}]` is a quaternion of unit length." for s in d.quaternions),
         _table(
             ["port", "direction", "shape", "bits of an element", "fraction", "range"],
             [_port(p, "in") for p in d.circuit.inputs] + [_port(p, "out") for p in d.circuit.outputs],
@@ -81,7 +82,7 @@ def _module(d: Design, stem: str, cells: Mapping[str, int], target: str) -> list
         _table(
             ["result", "largest magnitude", "error bound"],
             [
-                [f"{port.name}[{k}]", f"{max(abs(lo), abs(hi)):.4g}", f"{e:.3g}"]
+                [f"{port.signal}[{k}]", f"{max(abs(lo), abs(hi)):.4g}", f"{e:.3g}"]
                 for port in d.circuit.outputs
                 for k, (lo, hi, e) in enumerate(
                     zip(port.low, port.high, d.formats.error[port.name], strict=True)
@@ -111,7 +112,7 @@ def _port(port: Any, direction: str) -> list[Any]:
     else:
         listed = str(port.fractions[0]) if len(fractions) == 1 else ", ".join(map(str, port.fractions))
     shape = " x ".join(map(str, port.shape)) or "1"
-    return [f"`{port.name}`", direction, shape, port.width, listed, ends]
+    return [f"`{port.signal}`", direction, shape, port.width, listed, ends]
 
 
 _KINDS: dict[str, Callable[[Value], bool]] = {
@@ -142,8 +143,8 @@ def _link(robot: Any, body: int) -> str:
 
 def _instance(d: Design) -> str:
     ports = [*d.circuit.inputs, *d.circuit.outputs]
-    lines = [f"wire [{p.width * p.size - 1}:0] {p.name};" for p in ports]
-    names = ["clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready", *(p.name for p in ports)]
+    lines = [f"wire [{p.width * p.size - 1}:0] {p.signal};" for p in ports]
+    names = ["clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready", *(p.signal for p in ports)]
     return "```verilog\n" + "\n".join(
         [*lines, f"{d.name} pipeline ({', '.join(f'.{n}({n})' for n in names)});\n```"]
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from ..hardware.folded_modules import FoldedModule
 from ..hardware.folding import FoldedPipeline, folded
 from ..hardware.lower_floats import float_circuit, float_formats
 from ..hardware.modules import Tables, module
-from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values
+from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values, unit_squares
+from ..hardware.port_names import signals
 from ..hardware.schedule import Pipeline
 from ..hardware.synthesis import cells, require
 from ..hardware.testbench import Check, testbench
@@ -63,6 +64,11 @@ class Design:
     def circuit(self) -> Circuit:
         return self.pipeline.circuit
 
+    @property
+    def quaternions(self) -> list[slice]:
+        """Where `q` holds quaternions."""
+        return _quaternions(self.entry.robot) if "q" in self.bounds else []
+
     def facts(self) -> dict[str, Any]:
         """What `STEM.json` says about the module."""
         return {
@@ -74,8 +80,8 @@ class Design:
             "registers": self.pipeline.registers,
             "error_bound": bound if math.isfinite(bound := self.formats.error_bound) else None,
             "ports": {
-                **{p.name: _port(p, "input") for p in self.circuit.inputs},
-                **{p.name: _port(p, "output") for p in self.circuit.outputs},
+                **{p.signal: _port(p, "input") for p in self.circuit.inputs},
+                **{p.signal: _port(p, "output") for p in self.circuit.outputs},
             },
         }
 
@@ -95,7 +101,8 @@ def _port(port: Port, direction: str) -> dict[str, Any]:
 def files(request: Request) -> dict[str, str]:
     """The pipelines, their testbench and their data sheets."""
     options = _options(request)
-    designs = [design(entry, f"{request.prefix}_{entry.name}", options) for entry in request.entries]
+    known = {name for entry in request.entries for name in entry.inputs}
+    designs = [design(entry, f"{request.prefix}_{entry.name}", options, known) for entry in request.entries]
     tables = Tables(request.prefix)
     modules = [_module(d, tables) for d in designs]
     stem = request.path.stem
@@ -120,12 +127,12 @@ def designed(entry: ExportEntry, name: str, **options: Any) -> Design:
     return design(entry, name, {**_DEFAULTS, **options})
 
 
-def design(entry: ExportEntry, name: str, options: Mapping[str, Any]) -> Design:
-    """The pipeline of a function."""
+def design(entry: ExportEntry, name: str, options: Mapping[str, Any], inputs: Collection[str] = ()) -> Design:
+    """The pipeline of a function; `inputs` are those of all functions, for which bounds may be given."""
     where = f"export: {entry.name} of robot {shown(entry.robot.name)}"
     program = _straight(entry, where)
-    bounds = _bounds(entry, program, options["bounds"], where)
-    known = _factors(entry.robot, program, bounds)
+    bounds = _bounds(entry, program, options["bounds"], where, inputs)
+    known = _known(entry.robot, program, bounds)
     if np.dtype(options.get("dtype", "float64")) == np.float32:
         made = float_circuit(program, bounds, where)
         found = float_formats(program, bounds, where, known)
@@ -140,6 +147,9 @@ def design(entry: ExportEntry, name: str, options: Mapping[str, Any]) -> Design:
             known=known,
         )
         made = lower.circuit(program, found, bounds)
+    ports = [*made.inputs, *made.outputs]
+    for port, signal in zip(ports, signals([*entry.inputs, *entry.outputs]), strict=True):
+        port.signal = signal
     interval = int(options["interval"])
     pipeline = schedule.full(made) if interval == 1 else folded(made, interval)
     return Design(name, entry, program, found, pipeline, bounds)
@@ -242,13 +252,20 @@ def _largest(entry: ExportEntry) -> int:
 
 
 def _in_units(program: Program) -> Program:
-    """The program with products by reciprocals for quotients, and products and sums for multiply-adds."""
+    """The program with products by reciprocals for quotients, and products and sums for multiply-adds.
+
+    Quaternions have unit length, so that they are not scaled before rotations are computed from them.
+    """
     made: dict[Any, Any] = {}
     body: list[Any] = []
     for s in program.body:
         if isinstance(s, Value):
             args = tuple(made.get(a, a) for a in s.args)
-            if s.op == ops.DIV and args[0] != 1.0:
+            if s.op == ops.RESCALE:
+                made[s] = 1.0
+            elif s.op == ops.MUL and 1.0 in args:
+                made[s] = args[args[0] == 1.0]
+            elif s.op == ops.DIV and args[0] != 1.0:
                 inverse = Value(ops.DIV, (1.0, args[1]), s.quantity, "", s.body_index)
                 made[s] = Value(ops.MUL, (args[0], inverse), s.quantity, "", s.body_index)
                 body += [inverse, made[s]]
@@ -265,7 +282,46 @@ def _in_units(program: Program) -> Program:
             body.append(Store(s.buffer, s.index, made.get(s.value, s.value)))
         else:
             body.append(s)
-    return replace(program, body=tuple(body))
+    return replace(program, body=_live(body))
+
+
+def _live(body: Sequence[Any]) -> tuple[Any, ...]:
+    """The statements that results need."""
+    kept: list[Any] = []
+    needed: set[Any] = set()
+    for s in reversed(body):
+        if isinstance(s, Store):
+            needed.add(s.value)
+        elif s in needed and isinstance(s, Value):
+            needed.update(s.args)
+        elif s not in needed:
+            continue
+        kept.append(s)
+    return tuple(reversed(kept))
+
+
+def _known(
+    robot: Robot, program: Program, bounds: Mapping[str, tuple[np.ndarray, np.ndarray]]
+) -> KnownValues:
+    """Ranges that follow from the physics: of unit quaternions, or of the factors of the mass matrix."""
+    lengths = _quaternions(robot)
+    if not lengths or "q" not in bounds:
+        return _factors(robot, program, bounds)
+    rng = np.random.default_rng(0)
+    states = {name: rng.uniform(low, high, (8, len(low))) for name, (low, high) in bounds.items()}
+    squares = [(states["q"][:, at] ** 2).sum(axis=1) for at in lengths]
+    return unit_squares(program, states, squares)
+
+
+def _quaternions(robot: Robot) -> list[slice]:
+    """Where the quaternions of a robot are in its coordinates."""
+    found = []
+    for joint, kind in zip(("", *robot.joint_names), ("floating", *robot.joint_types), strict=True):
+        at = joint_type(kind).quaternion
+        if at is not None and joint in robot.q_slices:
+            first = robot.q_slices[joint].start
+            found.append(slice(first + at.start, first + at.stop))
+    return found
 
 
 def _factors(
@@ -311,22 +367,24 @@ def _trace(robot: Robot, function: str) -> Program:
 
 
 def _bounds(
-    entry: ExportEntry, program: Program, given: Any, where: str
+    entry: ExportEntry, program: Program, given: Any, where: str, inputs: Collection[str]
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """The range of each input: the user's, else the joints' limits."""
     if given is not None and not isinstance(given, Mapping):
         raise PhalanxError(
             f'export: bounds is {shown(given)}, expected ranges by input, such as {{"qd": (-2.0, 2.0)}}.'
         )
-    sizes = {buffer.name: entry.sizes[buffer.name] for buffer in program.inputs}
+    sizes = {buffer.name: buffer.size for buffer in program.inputs}
     for name in given or {}:
-        if name not in sizes:
+        if name not in sizes and name not in inputs:
             raise PhalanxError(f"{where} has no input {shown(name)};{nearest(name, sizes, what='inputs')}")
     made = {}
     for name, size in sizes.items():
         low, high = _limits(entry.robot, name, size)
         if given and name in given:
             low, high = _given(given[name], name, size)
+        for at in _quaternions(entry.robot) if name == "q" and size == entry.robot.nq else ():
+            low[at], high[at] = np.maximum(low[at], -1.0), np.minimum(high[at], 1.0)
         bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
         if len(bad):
             raise PhalanxError(
@@ -398,7 +456,10 @@ def _check(d: Design) -> Check:
     rng = np.random.default_rng(0)
     inputs, numbers = [], {}
     for port in d.circuit.inputs:
-        words = port.quantised(rng.uniform(port.low, port.high, size=(_VECTORS, port.size)))
+        state = rng.uniform(port.low, port.high, size=(_VECTORS, port.size))
+        if port.name == "q" and port.size == d.entry.robot.nq:
+            state = d.entry.robot.normalize(state)
+        words = port.quantised(state)
         inputs.append((port, words))
         numbers[port.name] = port.reals(words)
     results = program_on_arrays(d.program, numbers)

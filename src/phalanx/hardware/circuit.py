@@ -43,7 +43,10 @@ class Wire:
 
 @dataclass
 class Port:
-    """An array that enters or leaves a circuit: one element in `width` bits, a fraction for each."""
+    """An array that enters or leaves a circuit: one element in `width` bits, a fraction for each.
+
+    `signal` is its name in Verilog.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -51,6 +54,10 @@ class Port:
     wires: list[Wire]
     low: np.ndarray  # real numbers between which the elements lie
     high: np.ndarray
+    signal: str = ""
+
+    def __post_init__(self) -> None:
+        self.signal = self.signal or self.name
 
     @property
     def size(self) -> int:

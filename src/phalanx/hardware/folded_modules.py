@@ -94,9 +94,9 @@ class FoldedModule:
             low, used = k * port.width, wire.width if wire in read else 0
             if used:
                 self.declared.append(f"  reg [{used - 1}:0] {wire.name};")
-                self.by_phase[0].append(f"{wire.name} <= {port.name}[{low + used - 1}:{low}];")
+                self.by_phase[0].append(f"{wire.name} <= {port.signal}[{low + used - 1}:{low}];")
             if used < port.width:
-                self.unused.append(f"{port.name}[{low + port.width - 1}:{low + used}]")
+                self.unused.append(f"{port.signal}[{low + port.width - 1}:{low + used}]")
 
     def _read(self, wire: Wire, clock: int) -> Signal:
         """A value as it can be read in a clock."""
@@ -229,16 +229,16 @@ class FoldedModule:
                 while source.op != "input" and UNITS[source.op].latency == 0:
                     (source,) = source.args
                 clock = max(p.ready[source], p.latency - p.interval)
-                self.declared.append(f"  reg [{wire.width - 1}:0] {port.name}_{k};")
+                self.declared.append(f"  reg [{wire.width - 1}:0] {port.signal}_{k};")
                 self.by_phase[clock % p.interval].append(
-                    f"{port.name}_{k} <= {self._read(wire, clock).extended(wire.width)};"
+                    f"{port.signal}_{k} <= {self._read(wire, clock).extended(wire.width)};"
                 )
         words = [
             Signal(
-                "" if w.op == "constant" else f"{port.name}_{k}",
+                "" if w.op == "constant" else f"{port.signal}_{k}",
                 w.width,
                 w.data[0] if w.op == "constant" else None,
             )
             for k, w in enumerate(port.wires)
         ]
-        return f"  assign {port.name} = {{{', '.join(s.extended(port.width) for s in reversed(words))}}};"
+        return f"  assign {port.signal} = {{{', '.join(s.extended(port.width) for s in reversed(words))}}};"

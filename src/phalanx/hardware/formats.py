@@ -20,8 +20,9 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..program import ops
-from ..program.analyses.ranges import Interval, ranges
+from ..program.analyses.ranges import ranges
 from ..program.interpret import interpret
+from ..program.intervals import Interval
 from ..program.ir import Load, Program, Store, Value
 from . import approximations
 from .approximations import root_scale
@@ -206,7 +207,7 @@ class _Analysis:
             elif not math.isfinite(self.ranges[s].magnitude):
                 raise PhalanxError(
                     f"{self.where}: no bound is found for a {s.op} of {_quantity(s)}; narrow the ranges of "
-                    "the inputs by bounds={…}."
+                    'the inputs by bounds={…}, or give dtype="float32".'
                 )
         self.sensitivity = self._adjoints(errors)
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..program import ops
-from ..program.analyses.ranges import Interval, ranges
+from ..program.analyses.ranges import ranges
+from ..program.intervals import Interval
 from ..program.ir import Load, Program, Store, Value
 from . import approximations, float_cores
 from .circuit import Circuit, FloatPort, Wire

@@ -65,8 +65,8 @@ def module(name: str, pipeline: Pipeline, tables: Tables, about: str) -> str:
 
 def header(name: str, circuit: Circuit) -> list[str]:
     """The ports of a module."""
-    inputs = [f"  input wire [{p.width * p.size - 1}:0] {p.name}," for p in circuit.inputs]
-    outputs = [f"  output wire [{p.width * p.size - 1}:0] {p.name}" for p in circuit.outputs]
+    inputs = [f"  input wire [{p.width * p.size - 1}:0] {p.signal}," for p in circuit.inputs]
+    outputs = [f"  output wire [{p.width * p.size - 1}:0] {p.signal}" for p in circuit.outputs]
     return [
         f"module {name} (",
         "  input wire clk,",
@@ -133,10 +133,10 @@ class _FullModule:
         for k, wire in enumerate(port.wires):
             low, used = k * port.width, wire.width if wire in live else 0
             if used:
-                self._register(wire.name, wire.width, f"{port.name}[{low + used - 1}:{low}]")
+                self._register(wire.name, wire.width, f"{port.signal}[{low + used - 1}:{low}]")
                 self._delays(wire)
             if used < port.width:
-                self.unused.append(f"{port.name}[{low + port.width - 1}:{low + used}]")
+                self.unused.append(f"{port.signal}[{low + port.width - 1}:{low + used}]")
 
     def _unit(self, wire: Wire) -> None:
         at = self.pipeline.at(wire)
@@ -201,7 +201,7 @@ class _FullModule:
 
     def _output(self, port: Port) -> str:
         words = [self._read(w, self.pipeline.latency).extended(port.width) for w in reversed(port.wires)]
-        return f"  assign {port.name} = {{{', '.join(words)}}};"
+        return f"  assign {port.signal} = {{{', '.join(words)}}};"
 
 
 def left_out(name: str, total: int, value: str) -> list[str]:

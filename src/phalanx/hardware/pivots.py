@@ -18,22 +18,22 @@ of the results with respect to them, which have to be those that the third fact 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..program import ops
-from ..program.analyses.ranges import Interval
+from ..program.intervals import Interval
 from ..program.ir import Load, Program, Store, Value
 from ..program.ops import OPS
 
 _DIGITS = 1e-9  # relative: values that agree so far at all random states are the same function
 _WIDER = 1 / 8  # by which ranges of rounded values may exceed those of exact ones
-_CLOSE = 1 / 16  # relative: how far rounding may change the mass matrix and the accelerations
+_CLOSE = 1 / 64  # relative: how far rounding may change the mass matrix and the accelerations
 _ANGLES = 1024  # of a joint, at which the inertia behind it is computed
-_SLACK = 1.25  # for derivatives at rounded values: (16 / 15)² for a matrix that is so close, and what is left
+_SLACK = 1.06  # for derivatives at rounded values: (64 / 63)² for a matrix that is so close, and what is left
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,17 @@ def factor_values(
                 known.margins[s] = _WIDER * interval.magnitude
     if bounds.b is not None and bounds.force is not None and np.isfinite(bounds.b).all():
         _Solution(run, matrices, bounds, schur, stage, remains).add_to(known)
+    return known
+
+
+def unit_squares(
+    program: Program, states: Mapping[str, np.ndarray], squares: Sequence[np.ndarray]
+) -> KnownValues:
+    """Ranges of the squares of quaternions of unit length, whose numbers at some states are `squares`."""
+    run, known = _Numbers(program, states), KnownValues()
+    for square in squares:
+        for s in run.equal(square):
+            known.ranges[s], known.margins[s] = Interval(1.0, 1.0), _WIDER
     return known
 
 
@@ -268,65 +279,101 @@ def compliances(
 ) -> np.ndarray:
     """(nv,) bounds on the roots of the diagonal of the inverse of the mass matrix, for all states.
 
-    The rate of a joint is what a wrench along its axis measures of the motion between its two bodies; that
-    wrench is constant in both. Of all other bodies, one child of the outer body counts, at the worst of all
-    its angles, and the world, if it carries the inner body. `inertias` (nv, 6, 6), `axes` (nv, 6),
+    They are inverses of inertias: of the body that a joint carries, as what is left of its energy if the
+    joint moves at unit rate and the inner body moves as is best for it. The world does not move; a body that
+    it carries moves along its own joint, at the worst of all angles between the two; of any other body, what
+    a wrench along the axis measures counts, which is the same at all angles. Of the bodies further out, one
+    child of the outer body counts, at the worst of all its angles. `inertias` (nv, 6, 6), `axes` (nv, 6),
     `transforms` (nv, 6, 6) from the parents, at any state. Infinite where a body has no inertia about some
     axis.
     """
     made = np.full(len(axes), np.inf)
     solid = [np.linalg.cond(inertia) <= 1e10 for inertia in inertias]
     for k, s in enumerate(axes):
-        size = np.linalg.norm(s[:3]) or np.linalg.norm(s[3:])
-        u = (s[:3] if s[:3].any() else s[3:]) / size
-        along = np.array([s[:3] @ u, s[3:] @ u])
-        if not np.allclose(s, np.concatenate([along[0] * u, along[1] * u]), rtol=0, atol=1e-12):
-            continue
         p = int(parents[k])
         if not (solid[k] and (p < 0 or solid[p])):
             continue
-        inner = np.zeros((6, 6))  # mobility of the inner body
-        if p >= 0 and parents[p] < 0:  # the world carries it: it moves along its own joint only
-            inner = np.outer(axes[p], axes[p]) / (axes[p] @ inertias[p] @ axes[p] + armature[p])
-        elif p >= 0:
-            inner = np.linalg.inv(inertias[p])
-        inner = transforms[k] @ inner @ transforms[k].T
-        wrench = np.zeros((6, 2))
-        wrench[:3, 0], wrench[3:, 1] = u, u
         least = 0.0
         for c in (None, *np.flatnonzero((np.asarray(parents) == k) & solid)):
             outer, slack = inertias[k][None], 1.0
             if c is not None and not axes[c][3:].any():
                 carried, slack = _carried(inertias[c], axes[c], float(armature[c]))
                 outer = outer + transforms[c].T @ carried @ transforms[c]
-            both = wrench.T @ (np.linalg.inv(outer) + inner) @ wrench
-            reduced = np.linalg.inv(both) @ along @ along
-            least = max(least, float(reduced.min()) / slack)
-        made[k] = (1 + 1e-9) / np.sqrt(least + armature[k])
+            if p < 0:
+                found = float((outer @ s @ s).min())
+            elif parents[p] < 0 and not s[3:].any():
+                own = float(axes[p] @ inertias[p] @ axes[p] + armature[p])
+                found = _on_hinge(outer, s, transforms[k] @ axes[p], own)
+            else:
+                mobility = np.linalg.inv(inertias[p])
+                if parents[p] < 0:
+                    own = axes[p] @ inertias[p] @ axes[p] + armature[p]
+                    mobility = np.outer(axes[p], axes[p]) / own
+                found = _along(outer, s, transforms[k] @ mobility @ transforms[k].T)
+            least = max(least, found / slack)
+        if least + armature[k] > 0.0:
+            made[k] = (1 + 1e-9) / np.sqrt(least + armature[k])
     return made
 
 
-def _carried(inertia: np.ndarray, axis: np.ndarray, armature: float) -> tuple[np.ndarray, float]:
-    """(angles, 6, 6) inertia of a body behind its free revolute joint, and how many times smaller than at the
-    nearest of these angles any energy with it can be.
-
-    Turning the body by δ turns its twist V. The energy V·GV then changes by at most a factor of exp(ρ |δ|),
-    where ρ is the largest eigenvalue, in magnitude, of the rate at which it changes, relative to G.
+def _along(outer: np.ndarray, s: np.ndarray, mobility: np.ndarray) -> float:
+    """The least inertia along a screw `s` between bodies of inertias `outer` and an inner one of which only a
+    wrench along the axis is known, at any angle between them; 0 if it is no screw about its own axis.
     """
-    size = np.linalg.norm(axis[:3])
-    x, y, z = axis[:3] / size
+    size = np.linalg.norm(s[:3]) or np.linalg.norm(s[3:])
+    u = (s[:3] if s[:3].any() else s[3:]) / size
+    along = np.array([s[:3] @ u, s[3:] @ u])
+    if not np.allclose(s, np.concatenate([along[0] * u, along[1] * u]), rtol=0, atol=1e-12):
+        return 0.0
+    wrench = np.zeros((6, 2))
+    wrench[:3, 0], wrench[3:, 1] = u, u
+    both = wrench.T @ (np.linalg.inv(outer) + mobility) @ wrench
+    return float((np.linalg.inv(both) @ along @ along).min())
+
+
+def _on_hinge(outer: np.ndarray, s: np.ndarray, hinge: np.ndarray, own: float) -> float:
+    """The least inertia along a revolute joint `s` between bodies of inertias `outer` and an inner one that
+    moves along `hinge` only, where it has the inertia `own`: at the worst of all angles.
+    """
+    turned, cross = _rotations(s)
+    hinges = turned @ hinge
+    coupling = outer @ s @ hinges.T  # (outer, angles)
+    squares = outer.reshape(-1, 36) @ (hinges[:, :, None] * hinges[:, None, :]).reshape(-1, 36).T
+    least = ((outer @ s @ s)[:, None] - coupling**2 / (own + squares)).min(axis=1)
+    return float((least / np.exp(_turning_rate(outer, cross) * np.pi / _ANGLES)).min())
+
+
+def _rotations(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(angles, 6, 6) rotations of twists by `_ANGLES` angles about an axis, and their rate (6, 6)."""
+    x, y, z = axis[:3] / np.linalg.norm(axis[:3])
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     angles = np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
     turned = np.zeros((_ANGLES, 6, 6))
     rotation = np.eye(3) + np.sin(angles)[:, None, None] * cross
     turned[:, :3, :3] = rotation + (1 - np.cos(angles))[:, None, None] * (cross @ cross)
     turned[:, 3:, 3:] = turned[:, :3, :3]
+    return turned, np.kron(np.eye(2), cross)
+
+
+def _turning_rate(inertias: np.ndarray, cross: np.ndarray) -> Any:
+    """(…) ρ such that turning a twist V by δ changes the energy V·GV by at most a factor of exp(ρ |δ|): the
+    largest eigenvalue, in magnitude, of the rate at which it changes, relative to G (…, 6, 6).
+    """
+    rate = inertias @ cross
+    rate = rate + np.swapaxes(rate, -1, -2)
+    root = np.linalg.inv(np.linalg.cholesky(inertias))
+    return np.abs(np.linalg.eigvalsh(root @ rate @ np.swapaxes(root, -1, -2))).max(axis=-1)
+
+
+def _carried(inertia: np.ndarray, axis: np.ndarray, armature: float) -> tuple[np.ndarray, float]:
+    """(angles, 6, 6) inertia of a body behind its free revolute joint, and how many times smaller than at the
+    nearest of these angles any energy with it can be.
+    """
+    turned, cross = _rotations(axis)
     momentum = inertia @ axis
     free = inertia - np.outer(momentum, momentum) / (axis @ momentum + armature)
-    rate = inertia @ np.kron(np.eye(2), cross)
-    root = np.linalg.inv(np.linalg.cholesky(inertia))
-    most = float(np.abs(np.linalg.eigvalsh(root @ (rate + rate.T) @ root.T)).max())
-    return np.swapaxes(turned, 1, 2) @ free @ turned, float(np.exp(most * np.pi / _ANGLES))
+    slack = float(np.exp(_turning_rate(inertia, cross) * np.pi / _ANGLES))
+    return np.swapaxes(turned, 1, 2) @ free @ turned, slack
 
 
 # ------------------------------------------------------------------- numbers at random states

@@ -113,13 +113,13 @@ def _check(check: Check) -> str:
             rows = [sum(_double(x) << (k * _DOUBLE) for k, x in enumerate(row)) for row in words]
         else:
             bits, rows = port.width * port.size, packed(port, words)
-        lines.append(f"  reg [{bits - 1}:0] {port.name}_list [0:{count - 1}];")
-        filling += [f"    {port.name}_list[{k}] = {literal(x, bits)};" for k, x in enumerate(rows)]
+        lines.append(f"  reg [{bits - 1}:0] {port.signal}_list [0:{count - 1}];")
+        filling += [f"    {port.signal}_list[{k}] = {literal(x, bits)};" for k, x in enumerate(rows)]
     for port, _ in check.inputs:
         last = f"(sent < {count}) ? sent : {count - 1}"
-        lines.append(f"  wire [{port.width * port.size - 1}:0] {port.name} = {port.name}_list[{last}];")
-    lines += [f"  wire [{port.width * port.size - 1}:0] {port.name};" for port, _ in check.outputs]
-    ports += [port.name for port, _ in (*check.inputs, *check.outputs)]
+        lines.append(f"  wire [{port.width * port.size - 1}:0] {port.signal} = {port.signal}_list[{last}];")
+    lines += [f"  wire [{port.width * port.size - 1}:0] {port.signal};" for port, _ in check.outputs]
+    ports += [port.signal for port, _ in (*check.inputs, *check.outputs)]
     lines.append(f"  {check.module} pipeline ({', '.join(f'.{p}({p})' for p in ports)});")
     compare = []
     for (port, _), allowed in zip(check.outputs, check.tolerances, strict=True):
@@ -128,27 +128,27 @@ def _check(check: Check) -> str:
         if isinstance(port, FloatPort):
             if _CLOSE not in lines:
                 lines.append(_CLOSE)
-            name = f"{port.name}_expected"
-            lines.append(f"  wire [{_DOUBLE * port.size - 1}:0] {name} = {port.name}_list[{at}];")
+            name = f"{port.signal}_expected"
+            lines.append(f"  wire [{_DOUBLE * port.size - 1}:0] {name} = {port.signal}_list[{at}];")
             compare += [
-                f"close({port.name}[{32 * k + 31}:{32 * k}], {name}[{64 * k + 63}:{64 * k}], "
+                f"close({port.signal}[{32 * k + 31}:{32 * k}], {name}[{64 * k + 63}:{64 * k}], "
                 f"{literal(_double(tolerance), _DOUBLE)})"
                 for k, tolerance in enumerate(allowed)
             ]
             continue
         for k, tolerance in enumerate(allowed):
             low = k * w
-            name = f"{port.name}_off{k}"
-            expected = f"{port.name}_expected"
+            name = f"{port.signal}_off{k}"
+            expected = f"{port.signal}_expected"
             lines.append(
-                f"  wire signed [{w + 1}:0] {name} = $signed({{{{2{{{port.name}[{low + w - 1}]}}}}, "
-                f"{port.name}[{low + w - 1}:{low}]}}) - $signed({{{{2{{{expected}[{low + w - 1}]}}}}, "
+                f"  wire signed [{w + 1}:0] {name} = $signed({{{{2{{{port.signal}[{low + w - 1}]}}}}, "
+                f"{port.signal}[{low + w - 1}:{low}]}}) - $signed({{{{2{{{expected}[{low + w - 1}]}}}}, "
                 f"{expected}[{low + w - 1}:{low}]}});"
             )
             compare.append(f"({name} <= {tolerance}) & ({name} >= -{tolerance})")
         lines.insert(
             len(lines) - len(allowed),
-            f"  wire [{w * port.size - 1}:0] {port.name}_expected = {port.name}_list[{at}];",
+            f"  wire [{w * port.size - 1}:0] {port.signal}_expected = {port.signal}_list[{at}];",
         )
     lines += [
         "  wire good = " + "\n    & ".join(compare) + ";",

@@ -17,7 +17,7 @@ from .implicit_derivatives import corrected, function_of, sizes
 from .solve import WHERE, Solutions, inverse_kinematics, read
 from .target import FrameTarget
 
-_NOT = ("rest", "cost", "all")  # options whose solutions the theorem says nothing about
+_NOT = ("rest", "cost", "all", "collisions")  # options whose solutions the theorem says nothing about
 
 
 def _values(targets: Any) -> list[Any]:

@@ -21,7 +21,7 @@ from ..tracing.arrays import Traced
 from ..tracing.function import OwnFunction
 from ..tracing.tracer import traced
 from .iteration import Problem, coordinates_of_rates, damped
-from .residuals import Rows, rows_of
+from .residuals import Rows, closure_rows, rows_of
 from .solve import joined, read, require_flag
 from .target import POSE, SHAPES
 
@@ -114,10 +114,11 @@ def _correction(
         rows_of(robot, graph, at, name, kind, part)
         for (name, kind), part in zip(problem.targets, given, strict=True)
     ]
+    every += closure_rows(robot, at, problem.constraints)
     residual, jacobian = [], []
     for rows in every:
-        for part, whole in rows.parts:
-            scale = 1.0 if whole is not None else 1.0 / problem.length
+        for part, is_turn, _ in rows.parts:
+            scale = 1.0 if is_turn else 1.0 / problem.length
             residual.append(rows.residual[part] * scale)
             jacobian.append(rows.jacobian[part] * scale)
     e, J = np.concatenate(residual), np.concatenate(jacobian)  # noqa: N806

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..constraints.compiled import in_order
 from ..dispatch import evaluate
 from ..errors import PhalanxError
 from ..program.builder import Builder, Inlined, template
@@ -28,16 +29,20 @@ from ..program.ops import MUL
 from ..program.passes.differentiate import adjoints, tangents
 from ..program.passes.fuse import fuse
 from ..program.passes.order import with_sincos_first
+from ..robot.collision import Pair, RoundShape
 from ..robot.configurations import joint_by_joint, tangent_map
+from ..robot.description import Constraint
 from ..robot.robot import Robot
 from ..tracing import math as lie
 from ..tracing.arrays import Traced, scalars_of
 from ..tracing.calls import name_of, traced_call
+from ..tracing.distances import distances
 from ..tracing.equations import Equations, TracedRobot
-from .residuals import Rows, rows_of
+from .residuals import Rows, closure_rows, rows_of
 from .target import AXIS, LOOK_AT, PARTS, POSE, SHAPES, FrameTarget
 
 START, TARGETS, SETTINGS, REST, BOX = "start", "targets", "settings", "rest", "box"
+CLEARANCE = "clearance"
 Q, ERROR, FACTS = "q", "error", "facts"
 SOLVED, COUNT, RIGID = range(3)  # facts: one where it is solved, iterations, how far poses are from rigid
 # Settings of a call: tolerance, tries, iterations of a try, number of the first start.
@@ -51,6 +56,9 @@ PROGRESS = 0.5  # the factor by which a squared residual falls
 PATIENCE = 5.0  # iterations within which it must
 SLIDE, STILL = 0.3, 1e-5  # along solutions: the longest step of a coordinate, and that which ends the search
 SHARPER = 0.98  # of squared tolerances in the loop: errors are measured more exactly afterwards
+MARGIN = 1e-4  # of the robot's length: pairs of bodies are moved so much further than their clearance
+# m, by which another evaluation of a distance may differ
+SLACK = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 2e-6}
 CONCAVE = 1e4  # times a slope without curvature, at most
 TINY = 1e-37
 BOUND = 3200  # iterations of an exported program
@@ -68,10 +76,17 @@ class Problem:
     rest: bool = False  # whether the solution nearest to a posture is sought
     cost: Any = None  # a function (q, robot) that shall be small at the solution
     box: bool = False  # whether a call has limits of its own besides
+    pairs: tuple[Pair, ...] = ()  # of bodies that shall keep a distance
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The loops of the robot, which stay closed."""
+        return in_order(self.robot.constraints)
 
     @property
     def rows(self) -> int:
-        return sum(t.rows for _, t in self.targets)
+        """The number of errors: those of the targets, then those of the loops."""
+        return sum(t.rows for _, t in self.targets) + sum(c.rows for c in self.constraints)
 
     @property
     def numbers(self) -> list[int]:
@@ -81,7 +96,7 @@ class Problem:
     @property
     def key(self) -> tuple[Any, ...]:
         targets = tuple((name, *t.key) for name, t in self.targets)
-        return targets, self.weights, self.limits, self.rest, self.cost, self.box
+        return targets, self.weights, self.limits, self.rest, self.cost, self.box, self.pairs
 
     @property
     def length(self) -> float:
@@ -93,7 +108,8 @@ class Problem:
         """The inputs of the program."""
         n = self.robot.nq
         made: dict[str, tuple[int, ...]] = {START: (n,), TARGETS: (sum(self.numbers),), SETTINGS: (4,)}
-        return made | ({REST: (n,)} if self.rest else {}) | ({BOX: (2, n)} if self.box else {})
+        made |= ({REST: (n,)} if self.rest else {}) | ({BOX: (2, n)} if self.box else {})
+        return made | ({CLEARANCE: (1,)} if self.pairs else {})
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The limits that are kept (nq,)."""
@@ -128,7 +144,7 @@ class Iteration:
     """The scalars of one iteration."""
 
     def __init__(self, problem: Problem, dtype: np.dtype) -> None:
-        self.problem, self.graph, self.length = problem, Graph(), problem.length
+        self.problem, self.graph, self.length, self.dtype = problem, Graph(), problem.length, dtype
         robot = problem.robot
         self.q = symbols(self.graph, Q, (robot.nq,))
         self.given = symbols(self.graph, TARGETS, (sum(problem.numbers),))
@@ -156,10 +172,60 @@ class Iteration:
         ]
 
     @cached_property
+    def closures(self) -> list[Rows]:
+        """The residuals of the robot's loops and their Jacobian."""
+        return closure_rows(self.view, self.q, self.problem.constraints)
+
+    def gaps(self, margin: float) -> list[Any]:
+        """How far pairs of bodies are beyond the clearance and a margin; negative where they are within.
+
+        Of two spheres it is exact where it is zero, and has no square root.
+        """
+        least = symbols(self.graph, CLEARANCE, (1,))[0] + margin
+        made = [d - least for d in self._distances]
+        for square, radii in self._spheres:
+            reach = least + radii
+            made.append((square - reach * reach) * (0.5 / reach))
+        return made
+
+    @cached_property
+    def _spheres(self) -> list[tuple[Any, float]]:
+        """The squared distances between the centres of pairs of spheres, and the sums of their radii."""
+        points: dict[RoundShape, np.ndarray] = {}
+        made = []
+        for pair in self.problem.pairs:
+            if not _are_spheres(pair):
+                continue
+            shapes = [shape for body in pair for shape in body if isinstance(shape, RoundShape)]
+            for shape in shapes:
+                if shape not in points:
+                    center = np.array(shape.ends[0]).astype(object)
+                    if shape.frame is not None:
+                        pose = self.view.frame_pose(Traced(self.q), shape.frame).scalars
+                        center = pose[:3, :3] @ center + pose[:3, 3]
+                    points[shape] = center
+            way = points[shapes[0]] - points[shapes[1]]
+            made.append(((way * way).sum(), shapes[0].radius + shapes[1].radius))
+        return made
+
+    @cached_property
+    def _distances(self) -> list[Any]:
+        """The distances of all other pairs."""
+        others = [pair for pair in self.problem.pairs if not _are_spheres(pair)]
+        return distances(self.view, Traced(self.q), others).scalars.tolist() if others else []
+
+    @property
+    def is_clear(self) -> Any:
+        """Whether all pairs of bodies keep their distance."""
+        if not self.problem.pairs:
+            return 1.0
+        return self.graph.less(SLACK[self.dtype], reduce(self.graph.minimum, self.gaps(0.0)))
+
+    @cached_property
     def moves(self) -> np.ndarray:
         """Whether a target depends on each coordinate (nq,)."""
-        columns = np.concatenate([r.jacobian for r in self.rows])
-        rates = [any(isinstance(x, Scalar) for x in column) for column in columns.T]
+        columns = np.concatenate([r.jacobian for r in (*self.rows, *self.closures)])
+        rates = [any(isinstance(x, Scalar) or x for x in column) for column in columns.T]
         made = np.zeros(self.problem.robot.nq, dtype=bool)
         for c in self.problem.robot._coordinates:
             made[c.q] = any(rates[c.v])
@@ -169,18 +235,23 @@ class Iteration:
         """One iteration at the coordinates q."""
         graph = self.graph
         residual, jacobian, sizes = [], [], []
-        for rows, weights in zip(self.rows, self.problem.weights, strict=True):
-            for part, whole in rows.parts:
-                weight = weights[whole is None]
+        weights = [*self.problem.weights, *[(1.0, 1.0)] * len(self.closures)]
+        for rows, both in zip([*self.rows, *self.closures], weights, strict=True):
+            for part, is_turn, whole in rows.parts:
+                weight = both[not is_turn]
                 if weight == 0.0:
                     continue
                 own = rows.residual[part]
                 square = (own * own).sum()
                 # Near half a turn the sine of its angle vanishes as at the target.
                 sizes.append(square if whole is None else graph.choose(graph.less(whole, 0.5), 4.0, square))
-                scale = weight / self.length if whole is None else weight
+                scale = weight if is_turn else weight / self.length
                 residual.append(own * scale)
                 jacobian.append(rows.jacobian[part] * scale)
+        if self.problem.pairs:
+            depth, slope = self._depth()
+            residual.append(np.array([-depth / self.length], dtype=object))
+            jacobian.append(slope[None] * (1.0 / self.length))
         e, J = np.concatenate(residual), np.concatenate(jacobian)  # noqa: N806
         square = (e * e).sum()
         size = reduce(graph.maximum, sizes)
@@ -188,7 +259,23 @@ class Iteration:
         J = self._held(J, J.T @ e)  # noqa: N806
         cost = self._cost()
         dq = damped(J, e, damping)[0] if cost is None else self._with_cost(J, e, damping, cost)
-        return Traces(square, graph.less(size, tolerance), cost, dq, self._moved(dq))
+        solved = graph.choose(graph.less(size, tolerance), self.is_clear, 0.0)
+        return Traces(square, solved, cost, dq, self._moved(dq))
+
+    def _depth(self) -> tuple[Any, np.ndarray]:
+        """How far pairs of bodies are within the clearance, as one length, and its gradient (nv,).
+
+        One row for all pairs: what matters is a way out, and a row for each would cost as many squares.
+        """
+        graph, robot = self.graph, self.problem.robot
+        inside = [graph.maximum(-gap, 0.0) for gap in self.gaps(MARGIN * self.length)]
+        total = reduce(lambda a, b: a + b, [x * x for x in inside])
+        depth = graph.sqrt(total)
+        found = adjoints([total], [1.0])
+        slope = np.array([found.get(x.number, 0.0) for x in self.q.tolist()], dtype=object)
+        g = np.zeros(robot.nv, dtype=object)
+        joint_by_joint(robot._coordinates, "along_rates", g, "v", (self.q, "q"), (slope, "q"))
+        return depth, g * (0.5 / graph.maximum(depth, TINY))
 
     def _held(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:  # noqa: N803
         """The Jacobian without the columns of coordinates at a limit that `slope` would cross."""
@@ -304,13 +391,13 @@ class Iteration:
                 pose = self.view.frame_pose(Traced(self.q), name)
                 made.append(lie.pose_error(pose, Traced(given.reshape(4, 4))).scalars)
             elif kind.kind in (AXIS, LOOK_AT):
-                ((_, whole),) = rows.parts
+                ((_, _, whole),) = rows.parts
                 sine = 0.5 * graph.sqrt((rows.residual * rows.residual).sum())
                 half = graph.arctan2(sine, graph.sqrt(graph.maximum(0.5 * whole, 0.0)))
                 made.append(rows.residual * (half / graph.maximum(sine, TINY)))
             else:
                 made.append(rows.residual)
-        return np.concatenate(made)
+        return np.concatenate([*made, *(rows.residual for rows in self.closures)])
 
     def rigidity(self) -> Any:
         """The largest entry by which a rotation of a target differs from one, times its transpose."""
@@ -324,6 +411,11 @@ class Iteration:
                 for x in (*away.tolist(), right - 1.0):
                     most = graph.maximum(graph.abs(x), most)
         return most
+
+
+def _are_spheres(pair: Pair) -> bool:
+    """Whether both bodies are a sphere."""
+    return all(len(body) == 1 and isinstance(body[0], RoundShape) and len(body[0].ends) == 1 for body in pair)
 
 
 def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -491,8 +583,9 @@ def program(problem: Problem, dtype: np.dtype, limit: int = 0) -> Program:
     errors = end.errors()
     within = symbols(end.graph, SETTINGS, (4,))[TOLERANCE]
     is_solved: Any = 1.0
-    for x in _squares(problem, errors):
+    for x in _squares(end, errors):
         is_solved = end.graph.choose(end.graph.less(within, x), 0.0, is_solved)
+    is_solved = end.graph.choose(is_solved, end.is_clear, 0.0)
     last = _append(b, [*errors, is_solved, end.rigidity()], {**known, Q: kept})
     for k, x in enumerate(kept):
         b.store(b.outputs[Q], k, x)
@@ -519,13 +612,18 @@ def _append(b: Builder, results: Sequence[Any], known: Mapping[str, Any]) -> lis
     return [inlined(x) for x in code.results]
 
 
-def _squares(problem: Problem, errors: np.ndarray) -> list[Any]:
+def _squares(end: Iteration, errors: np.ndarray) -> list[Any]:
     """The squared lengths of the turns and distances in the errors that count."""
-    made, first = [], 0
+    made, first, problem = [], 0, end.problem
     for (_, kind), weights in zip(problem.targets, problem.weights, strict=True):
         for size, weight in PARTS[kind.kind]:
             own = errors[first : first + size]
             if weights[weight]:
                 made.append((own * own).sum())
             first += size
+    for rows in end.closures:
+        for part, _, whole in rows.parts:
+            square = (rows.residual[part] * rows.residual[part]).sum()
+            is_flipped = 0.0 if whole is None else end.graph.less(whole, 0.5)
+            made.append(end.graph.choose(is_flipped, 4.0, square))
     return made

@@ -9,12 +9,15 @@ Jacobian is that of the frame, exact at the solution.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..constraints.compiled import closing
 from ..program.graph import Graph
+from ..robot.description import Constraint
 from ..tracing.arrays import Traced
 from ..tracing.equations import TracedRobot
 from .target import AXIS, LOOK_AT, MASS_CENTER, POINT, POSE, FrameTarget, across
@@ -29,7 +32,15 @@ class Rows:
 
     residual: np.ndarray
     jacobian: np.ndarray
-    parts: list[tuple[slice, Any]]  # and one plus the cosine of the angle of a turn, None of a distance
+    parts: list[Part]
+
+
+class Part(NamedTuple):
+    """Rows whose length is an error, whether it is a turn, and if known one plus the cosine of its angle."""
+
+    rows: slice
+    is_turn: bool
+    whole: Any = None
 
 
 def rows_of(
@@ -39,7 +50,7 @@ def rows_of(
     at = Traced(q)
     if kind.kind == MASS_CENTER:
         jacobian = view.center_of_mass_jacobian(at).scalars
-        return Rows(given - view.center_of_mass(at).scalars, jacobian, [(slice(0, 3), None)])
+        return Rows(given - view.center_of_mass(at).scalars, jacobian, [Part(slice(0, 3), False)])
     pose, jacobian = view.frame_pose(at, name).scalars, view.jacobian(at, name).scalars
     rotation, origin = pose[:3, :3], pose[:3, 3]
     turning, moving = jacobian[:3], jacobian[3:]
@@ -49,15 +60,15 @@ def rows_of(
         trace = sum((rotation[:, k] * wanted[:3, k]).sum() for k in range(3))
         cosine = 0.5 * (trace - 1.0)
         residual = np.concatenate([_half(graph, 0.5 * twice, cosine, _ASKEW), wanted[:3, 3] - origin])
-        return Rows(residual, jacobian, [(slice(0, 3), 1.0 + cosine), (slice(3, 6), None)])
+        return Rows(residual, jacobian, [Part(slice(0, 3), True, 1.0 + cosine), Part(slice(3, 6), False)])
     if kind.kind == POINT:
         arm = rotation @ np.asarray(kind.at, dtype=float).astype(object)
         point = moving + _cross(turning, arm) if any(kind.at) else moving
-        return Rows(given - origin - (arm if any(kind.at) else 0.0), point, [(slice(0, 3), None)])
+        return Rows(given - origin - (arm if any(kind.at) else 0.0), point, [Part(slice(0, 3), False)])
     first, second, third = across(kind.axis)
     axis, basis = rotation @ third.astype(object), [rotation @ x.astype(object) for x in (first, second)]
     if kind.kind == AXIS:
-        toward, extra = given, None
+        toward, extra = given * (1.0 / graph.sqrt((given * given).sum())), None
     else:
         assert kind.kind == LOOK_AT
         way = given - origin
@@ -69,7 +80,15 @@ def rows_of(
     turned = turning if extra is None else turning + extra
     residual = np.array([(b * turn).sum() for b in basis], dtype=object)
     rows = np.array([b @ turned for b in basis], dtype=object)
-    return Rows(residual, rows, [(slice(0, 2), 1.0 + cosine)])
+    return Rows(residual, rows, [Part(slice(0, 2), True, 1.0 + cosine)])
+
+
+def closure_rows(view: TracedRobot, q: np.ndarray, constraints: Sequence[Constraint]) -> list[Rows]:
+    """The rows that keep the loops of a robot closed."""
+    if not constraints:
+        return []
+    found = closing(view._equations, constraints, q)
+    return [Rows(-found.error, found.jacobian, [Part(*part) for part in found.parts])]
 
 
 def _half(graph: Graph, sine: np.ndarray, cosine: Any, elsewhere: np.ndarray) -> np.ndarray:

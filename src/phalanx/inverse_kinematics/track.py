@@ -76,7 +76,8 @@ def track(
             threads=threads,
             box=box,
         )
-        q = s.q
+        # Where a target is no number, the next moment follows from the one before.
+        q = np.where(np.isfinite(s.q).all(axis=-1, keepdims=True), s.q, q)
         made.append(s)
     if not made:
         rows = sum(kind.rows for kind in kinds)

@@ -58,7 +58,7 @@ def leaving_out(description: Description, phrases: Iterable[str]) -> Description
         where = ""
         if constraints_of(description):
             what = "loops and constraints" if loops and held else "loops" if loops else "constraints"
-            where = f" The {what} are kept as robot.constraints, which robot.constrained_dynamics holds."
+            where = f" The {what} are kept as robot.constraints, which simulations hold."
         if open_loops := not_enforced(description):
             where += f" Loops of these types are kept as robot.loops alone: {listing(open_loops, most=MOST)}."
         warn(

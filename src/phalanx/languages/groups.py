@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..program.grouped import local_offsets
-from ..program.ir import Buffer, Load, ParallelFor, Program, Store, Table, checked, statements
+from ..program.ir import Buffer, Load, ParallelFor, Program, Store, Table, checked, is_scratch, statements
 from .codegen import FAR, STEP, WORKSPACE, Body
 from .dialects import Dialect, contracted, contraction, helpers, named
 from .opencl import HEAD
@@ -71,7 +71,7 @@ class GroupBody(Body):
             elif isinstance(s, ParallelFor):
                 self.on_parallel_for(s)
             else:
-                if isinstance(s, Load) and _is_scratch(s.buffer) and not self._parallel:
+                if isinstance(s, Load) and is_scratch(s.buffer) and not self._parallel:
                     self._wait(after_stores=True)
                     self._loaded = True
                 super().body((s,))
@@ -86,7 +86,7 @@ class GroupBody(Body):
         if self._parallel:
             super().on_store(s)
             return
-        if _is_scratch(s.buffer):
+        if is_scratch(s.buffer):
             self._wait(after_loads=True)
             self._stored = True
         super().on_store(s)
@@ -110,16 +110,12 @@ class GroupBody(Body):
 
     def _inside(self, body: tuple[Any, ...]) -> None:
         """Write a block; accesses at the end of a loop's body may precede those at its beginning."""
-        touched = [x for x in statements(body) if isinstance(x, Load | Store) and _is_scratch(x.buffer)]
+        touched = [x for x in statements(body) if isinstance(x, Load | Store) and is_scratch(x.buffer)]
         if not self._parallel and touched:
             self._loaded = self._stored = True
         super()._inside(body)
         if not self._parallel and touched:
             self._loaded = self._stored = True
-
-
-def _is_scratch(buffer: Any) -> bool:
-    return isinstance(buffer, Buffer) and buffer.kind == "scratch"
 
 
 @dataclass(frozen=True)

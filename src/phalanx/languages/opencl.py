@@ -38,6 +38,7 @@ from ..program.ir import (
     Value,
     read_by,
     statements,
+    stores_output,
 )
 from .codegen import FAR, LANE, STEP, STRIDE, WORKSPACE, Body, Routine
 from .dialects import Dialect, contracted, contraction, helpers, named, opencl, vector_macros
@@ -213,18 +214,13 @@ def pieces_of(program: Program) -> list[Piece]:
     for s in program.body:
         width, body = (s.width, s.body) if isinstance(s, SimdRegion) else (program.lanes, (s,))
         last = made[-1] if made else None
-        if last is None or last.width != width or (_stores_output(last.body) and _stores_output(body)):
+        if last is None or last.width != width or (stores_output(last.body) and stores_output(body)):
             made.append(Piece(width, body))
         else:
             made[-1] = Piece(width, last.body + body)
     for piece in made:
         _require_independent(piece)
     return made
-
-
-def _stores_output(body: tuple[Any, ...]) -> bool:
-    """Whether statements write an output."""
-    return any(isinstance(s, Store) and s.buffer.kind == "output" for s in statements(body))
 
 
 def _require_independent(piece: Piece) -> None:

@@ -76,6 +76,14 @@ class OpenUntil(OpenLoop):
         """End the loop with this iteration where a value is not zero."""
         self.condition = condition
 
+    def ended(self) -> LoopCarried:
+        """A value that after the loop is zero where the limit has ended it, not zero where `stop` has."""
+        if self.condition is None:
+            raise TypeError("program: a loop ends on a condition; call `stop` before `ended`.")
+        flag = self.carry(0.0)
+        self.feed(flag, self.condition)
+        return flag
+
 
 class Builder:
     """A program under construction."""

@@ -161,6 +161,15 @@ def evaluate(index: Any, counters: dict[InductionVariable, Any], known: dict[Any
     return known[index]
 
 
+def is_wide(index: Any) -> bool:
+    """Whether an index differs from lane to lane: a load or store then gathers or scatters single numbers."""
+    if type(index) is not IntExpr:
+        return False
+    return (
+        index.op == "lanes" or (index.op == "entry" and index.args[0].wide) or any(map(is_wide, index.args))
+    )
+
+
 def counters_of(index: Any) -> set[InductionVariable]:
     """The induction variables that an expression depends on."""
     if type(index) is InductionVariable:
@@ -529,6 +538,16 @@ def operands_of(s: Any) -> tuple[Any, ...]:
         ends = (s.stop,) if isinstance(s, Until) else ()
         return *(c.start for c in s.carried), *s.yields, *ends
     return ()
+
+
+def is_scratch(buffer: Any) -> bool:
+    """Whether memory is a scratch buffer of the program."""
+    return isinstance(buffer, Buffer) and buffer.kind == "scratch"
+
+
+def stores_output(body: tuple[Any, ...]) -> bool:
+    """Whether statements store an output."""
+    return any(isinstance(s, Store) and s.buffer.kind == "output" for s in statements(body))
 
 
 def read_by(body: tuple[Any, ...]) -> set[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..robot.joints import rescale
-from . import elementary
+from . import elementary, intervals
 
 Rule = Callable[..., Any]
 
@@ -49,8 +49,9 @@ class Op:
     cosines have none, since visitors take both together. `derivative(y, …)` gives the partial derivatives of
     y with respect to its operands, or is `CONSTANT`; of one that `selects`, it gives (mask, operand where the
     mask is not zero, the other one), so that derivatives are selected, never multiplied by a mask.
-    `record(graph, …)` adds it to a graph, folded. `parameters` are those of its function in languages that
-    call one. The first `reached_by` operands make the result NaN or infinite if they are.
+    `interval(…)` is its meaning on intervals. `record(graph, …)` adds it to a graph, folded. `parameters` are
+    those of its function in languages that call one. The first `reached_by` operands make the result NaN or
+    infinite if they are.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Op:
     numpy: Rule
     steps: Rule | None
     derivative: Rule | str
+    interval: Rule
     record: Rule
     reached_by: int = 0
     selects: bool = False
@@ -97,13 +99,14 @@ def _of_angle(y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return b * scale, -(a * scale)
 
 
-def _multiply_add(name: str, numpy: Rule, steps: Rule) -> Op:
+def _multiply_add(name: str, interval: Rule, numpy: Rule, steps: Rule) -> Op:
     return Op(
         name=name,
         arity=3,
         numpy=numpy,
         steps=steps,
         derivative=_no_derivative,
+        interval=interval,
         record=_not_recorded,
         reached_by=EVERY,
         is_lowered=True,
@@ -124,6 +127,7 @@ OPS = {
             numpy=np.add,
             steps=lambda w, a, b: w.binary("fadd", a, b),
             derivative=lambda y, a, b: (1.0, 1.0),
+            interval=intervals.add,
             record=lambda graph, a, b: a + b,
             reached_by=EVERY,
         ),
@@ -134,6 +138,7 @@ OPS = {
             numpy=np.subtract,
             steps=lambda w, a, b: w.binary("fsub", a, b),
             derivative=lambda y, a, b: (1.0, -1.0),
+            interval=intervals.sub,
             record=lambda graph, a, b: a - b,
             reached_by=EVERY,
         ),
@@ -144,6 +149,7 @@ OPS = {
             numpy=np.multiply,
             steps=lambda w, a, b: w.binary("fmul", a, b),
             derivative=lambda y, a, b: (b, a),
+            interval=intervals.mul,
             record=lambda graph, a, b: a * b,
             reached_by=EVERY,
         ),
@@ -154,6 +160,7 @@ OPS = {
             numpy=np.divide,
             steps=lambda w, a, b: w.binary("fdiv", a, b),
             derivative=lambda y, a, b: (1.0 / b, -(y * (1.0 / b))),
+            interval=intervals.div,
             record=lambda graph, a, b: a / b,
             reached_by=1,  # 1 / inf is zero
         ),
@@ -163,6 +170,7 @@ OPS = {
             numpy=np.negative,
             steps=lambda w, a: w.neg(a),
             derivative=lambda y, a: (-1.0,),
+            interval=intervals.neg,
             record=lambda graph, a: graph.neg(a),
             reached_by=EVERY,
         ),
@@ -173,6 +181,7 @@ OPS = {
             numpy=np.sin,
             steps=None,
             derivative=lambda y, a: (a.cos(),),
+            interval=intervals.sin,
             record=lambda graph, a: graph.sin(a),
             reached_by=EVERY,
         ),
@@ -183,6 +192,7 @@ OPS = {
             numpy=np.cos,
             steps=None,
             derivative=lambda y, a: (-a.sin(),),
+            interval=intervals.cos,
             record=lambda graph, a: graph.cos(a),
             reached_by=EVERY,
         ),
@@ -194,6 +204,7 @@ OPS = {
             steps=elementary.exp,
             parameters=("x",),
             derivative=lambda y, a: (y,),
+            interval=intervals.monotone(np.exp),
             record=lambda graph, a: graph.exp(a),
         ),
         Op(
@@ -204,6 +215,7 @@ OPS = {
             steps=elementary.tanh,
             parameters=("x",),
             derivative=lambda y, a: (1.0 - y * y,),
+            interval=intervals.monotone(np.tanh),
             record=lambda graph, a: graph.tanh(a),
         ),
         Op(
@@ -214,6 +226,7 @@ OPS = {
             steps=elementary.log,
             parameters=("x",),
             derivative=lambda y, a: (1.0 / a,),
+            interval=intervals.log,
             record=lambda graph, a: graph.log(a),
         ),
         Op(
@@ -224,6 +237,7 @@ OPS = {
             steps=elementary.arctan2,
             parameters=("y", "x"),
             derivative=_of_angle,
+            interval=intervals.arctan2,
             record=lambda graph, a, b: graph.arctan2(a, b),
         ),
         Op(
@@ -233,6 +247,7 @@ OPS = {
             steps=elementary.rescale,
             parameters=("x",),
             derivative=CONSTANT,  # results scaled by it are continuous
+            interval=intervals.rescale,
             record=lambda graph, a: graph.rescale(a),
         ),
         Op(
@@ -242,6 +257,7 @@ OPS = {
             numpy=np.sqrt,
             steps=lambda w, a: w.intrinsic("sqrt", a),
             derivative=lambda y, a: (y.graph.choose(y.graph.less(0.0, y), 0.5 / y, 0.0),),
+            interval=intervals.sqrt,
             record=lambda graph, a: graph.sqrt(a),
             reached_by=EVERY,
         ),
@@ -251,6 +267,7 @@ OPS = {
             numpy=np.abs,
             steps=lambda w, a: w.intrinsic("fabs", a),
             derivative=lambda y, a: (y.graph.less(0.0, a) - a.less(0.0),),
+            interval=intervals.absolute,
             record=lambda graph, a: graph.abs(a),
             reached_by=EVERY,
         ),
@@ -261,6 +278,7 @@ OPS = {
             steps=elementary.floor,
             parameters=("x",),
             derivative=CONSTANT,
+            interval=intervals.floor,
             record=lambda graph, a: graph.floor(a),
             reached_by=EVERY,
         ),
@@ -271,6 +289,7 @@ OPS = {
             steps=elementary.minimum,
             derivative=lambda y, a, b: (y.graph.less(b, a), b, a),
             selects=True,
+            interval=intervals.minimum,
             record=lambda graph, a, b: graph.minimum(a, b),
         ),
         Op(
@@ -280,6 +299,7 @@ OPS = {
             steps=elementary.maximum,
             derivative=lambda y, a, b: (y.graph.less(a, b), b, a),
             selects=True,
+            interval=intervals.maximum,
             record=lambda graph, a, b: graph.maximum(a, b),
         ),
         Op(
@@ -288,6 +308,7 @@ OPS = {
             numpy=_less,
             steps=lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
             derivative=CONSTANT,
+            interval=intervals.less,
             record=lambda graph, a, b: graph.less(a, b),
         ),
         Op(
@@ -297,17 +318,34 @@ OPS = {
             steps=lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
             derivative=lambda y, mask, a, b: (mask, a, b),
             selects=True,
+            interval=intervals.chosen,
             record=lambda graph, mask, a, b: graph.choose(mask, a, b),
         ),
-        _multiply_add(FMA, lambda a, b, c: a * b + c, lambda w, a, b, c: w.multiply_add(a, b, c)),
-        _multiply_add(FMS, lambda a, b, c: a * b - c, lambda w, a, b, c: w.multiply_add(a, b, w.neg(c))),
-        _multiply_add(FNMA, lambda a, b, c: c - a * b, lambda w, a, b, c: w.multiply_add(w.neg(a), b, c)),
+        _multiply_add(
+            FMA,
+            interval=lambda a, b, c: intervals.add(intervals.mul(a, b), c),
+            numpy=lambda a, b, c: a * b + c,
+            steps=lambda w, a, b, c: w.multiply_add(a, b, c),
+        ),
+        _multiply_add(
+            FMS,
+            interval=lambda a, b, c: intervals.sub(intervals.mul(a, b), c),
+            numpy=lambda a, b, c: a * b - c,
+            steps=lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
+        ),
+        _multiply_add(
+            FNMA,
+            interval=lambda a, b, c: intervals.sub(c, intervals.mul(a, b)),
+            numpy=lambda a, b, c: c - a * b,
+            steps=lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
+        ),
         Op(
             name=TAINT,
             arity=2,
             numpy=lambda a, b: a * 0.0 + b,
             steps=lambda w, a, b: w.multiply_add(a, 0.0, b),
             derivative=_no_derivative,
+            interval=lambda taint, b: b,
             record=_not_recorded,
             is_lowered=True,
         ),

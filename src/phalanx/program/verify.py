@@ -41,6 +41,7 @@ from .ir import (
     apart,
     counters_of,
     evaluate,
+    is_wide,
     statements,
 )
 from .ops import OPS
@@ -374,7 +375,7 @@ class _Verifier:
         """Check that an index stays inside its memory."""
         self._integer(s.index, "the index")
         buffer, index = s.buffer, s.index
-        single = isinstance(index, IntExpr) and _is_wide(index)
+        single = is_wide(index)
         if isinstance(buffer, Table):
             size = buffer.values.size // (around.width if buffer.wide else 1)
         elif buffer.kind == "scratch":
@@ -599,12 +600,6 @@ def _points(path: tuple[Any, ...]) -> dict[InductionVariable, Any] | None:
         counters = {c: x[which] for c, x in counters.items()} | {s.counter: at}
         count = len(at)
     return counters
-
-
-def _is_wide(x: IntExpr) -> bool:
-    """Whether an index differs from lane to lane: a load or store then gathers or scatters single numbers."""
-    wide = x.op == "lanes" or (x.op == "entry" and x.args[0].wide)
-    return wide or any(isinstance(a, IntExpr) and _is_wide(a) for a in x.args)
 
 
 def _product(a: Interval, b: Interval) -> Interval:

@@ -201,6 +201,8 @@ class Robot(Functions, ConstrainedFunctions, EntryPoints):
 
         `forward_dynamics` and the other functions of the tree know nothing of them.
         """
+        if not self.description.loops and not self.description.constraints:
+            return ()
         for c in self.description.constraints:
             constraint.check(self, c, f'robot "{self.name}"')
         return constraint.constraints_of(self.description)

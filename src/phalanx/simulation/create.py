@@ -153,6 +153,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
     if controls is None:
         controls = robot.nv if control is None else _controls_of(control, robot)
     forces = () if given["forces"] is None else several(given["forces"], robot)
+    has_loops = bool(robot.loops or robot.description.constraints)
     settings = Settings(
         robot=robot,
         dt=float(dt),
@@ -161,7 +162,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         control=control,
         forces=tuple(f for f in forces if not isinstance(f, RigidContact)),
         **{name: bool(given[name]) for name in _SWITCHES if name != "constraints"},
-        constraints=bool(given["constraints"] and robot.constraints),
+        constraints=bool(given["constraints"] and has_loops and robot.constraints),
         contacts=tuple(f for f in forces if isinstance(f, RigidContact)),
         rigid_limits=given["limits"] == "rigid",
         rigid_friction=given["friction"] == "rigid",
@@ -175,9 +176,10 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
             f'robot "{robot.name}".'
         )
-    _require_held(settings, where)
-    left = not_enforced(robot.description)
-    if not settings.constraints:
+    if settings.is_held:
+        _require_held(settings, where)
+    left = not_enforced(robot.description) if has_loops else []
+    if has_loops and not settings.constraints:
         left = [*left, *(c.name for c in robot.constraints)]
     if count := len(left):
         joints = "loop or other constraint" if count == 1 else "loops and other constraints"

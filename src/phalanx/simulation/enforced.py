@@ -231,7 +231,8 @@ class Enforcement:
         placement = self._placement(point)
         pose, ground = self.seen.pose(placement), None
         x = pose.r
-        if (frame := contact.shape.frame) is not None:
+        frame = contact.shape.frame
+        if frame is not None:
             ground = placed_frame(self.step.robot, frame, IDENTITY)
             there = self.seen.pose(ground)
             x = matvec(there.E, x - there.r)
@@ -242,7 +243,7 @@ class Enforcement:
         axes = self._axes(contact, normal)
         lever = normal * (-contact.radius)
         J = self._moved_along(placement, axes, lever)  # noqa: N806
-        if ground is not None and self.step.robot.frames[frame].link >= 0:
+        if frame is not None and self.step.robot.frames[frame].link >= 0:
             J = J - self._moved_along(ground, axes, pose.r + lever - there.r)  # noqa: N806
         made.J.append(J)
         made.gaps.append(scalars_of(gap, (), contact.name).item() - contact.radius)

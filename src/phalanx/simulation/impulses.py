@@ -267,7 +267,7 @@ def iteration(graph: Graph, layout: Layout, state: np.ndarray, read: np.ndarray)
     pairs = [*zip(better_p, p, strict=True), *zip(better_v, v, strict=True), (better_size, size)]
     made = [graph.choose(better, new, old) for new, old in pairs]
     # Also where it gets better slowly: then contacts contradict each other by next to nothing.
-    slow = graph.less(0.5 * state[-1], made[-1])
+    slow = graph.less(0.25 * state[-1], made[-1])
     softer = tolerance * SOFTER[layout.single]
     tolerance = graph.choose(slow, softer, tolerance)
     return made, 1.0 - graph.less(tolerance, made[-1])

@@ -28,7 +28,6 @@ from ..sweeps.verbs import eliminate, invert, solve, substitute
 from ..tracing.function import OwnFunction
 from ..tracing.result_structure import Structure
 from ..tracing.traces import Trace
-from .enforced import held
 from .step import Settings, Step
 
 INTEGRATORS = ("implicit", "euler")
@@ -37,7 +36,7 @@ _MOST = 150_000  # scalars that compile in about half a minute; no script measur
 
 def is_analytic(settings: Settings) -> bool:
     """Whether a step has accelerations by joint forces alone: no wrenches on links."""
-    return settings.integrator in INTEGRATORS and not settings.forces and held(settings) is None
+    return settings.integrator in INTEGRATORS and not settings.forces and not settings.is_held
 
 
 def linearization(settings: Settings) -> OwnFunction:

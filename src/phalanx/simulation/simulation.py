@@ -303,8 +303,9 @@ class Simulation:
         if found is None:
             raise PhalanxError(
                 f'linearization: there is none for robot "{self.robot.name}" with integrator '
-                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected "implicit" or '
-                '"euler" and neither those nor loops and rigid contacts; sim.linearize computes the matrices.'
+                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected '
+                '"implicit" or "euler" and neither those nor loops and rigid contacts; sim.linearize '
+                "computes the matrices."
             )
         return found
 

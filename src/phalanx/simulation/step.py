@@ -209,6 +209,11 @@ class Settings:
     rigid_friction: bool = False
     is_single: bool = False  # whether numbers have single precision
 
+    @property
+    def is_held(self) -> bool:
+        """Whether steps may hold anything by impulses."""
+        return bool(self.constraints or self.contacts or self.rigid_limits or self.rigid_friction)
+
     def dry_friction(self, parameters: Mapping[str, Any]) -> Any:
         """The dry friction (nv,) of joints."""
         own = self.robot._memoized("resistances", lambda: resistances(self.robot._assembly))
@@ -314,7 +319,7 @@ class Step(MovingCoordinates):
     @cached_property
     def enforcement(self) -> Enforcement | None:
         """The constraints that steps hold; None if there are none."""
-        found = held(self.settings)
+        found = held(self.settings) if self.settings.is_held else None
         return Enforcement(self, found, self._smooth) if found else None
 
     @cached_property

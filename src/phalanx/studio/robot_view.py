@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import markup
+from .frame_handle import FrameHandle
 from .session import Slider, groups
 from .stage import label_text
 
@@ -40,6 +41,7 @@ class RobotView:
                     self._add_slider(slider)
         with gui.add_folder("Pose", expand_by_default=True):
             gui.add_button_group("Go to", ("Home", "Random")).on_click(self._go)
+            self.handle = FrameHandle(page)
         with gui.add_folder("Show", expand_by_default=True):
             self._arrows = self._switch("Gravity torques", session.robot.nv <= _ARROWS)
             for what, label in (
@@ -143,6 +145,7 @@ class RobotView:
         """Update the forces of gravity and the ellipsoids to the state."""
         stage, forces = self.page.stage, self.show_forces()
         stage.arrows(forces if self._arrows.value and tau is None else tau, poses)
+        self.handle.refresh()
         stage.ellipsoid(self._frames[self._frame.value] if self._moves.value else None)
 
     def _clicked(self, name: str) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -140,6 +140,33 @@ class Session:
         if np.linalg.det(axes) < 0:
             axes[:, 0] *= -1
         return radii, axes, float(np.prod(radii))
+
+    def reach(self, frame: str, pose: Array, *, turns: bool) -> Array | None:
+        """The coordinates (nq,) near the present ones with a frame at a pose (4, 4), or at its position.
+
+        If it is out of reach, the nearest ones. Limits are kept; a floating base stays. None if there is no
+        finite answer.
+        """
+        robot, own = self._arm
+        base = self.frame_pose(self.robot.link_names[0]) if len(own) < self.robot.nq else np.eye(4)
+        target = np.linalg.inv(base) @ pose
+        found = robot.inverse_kinematics(
+            {frame: target if turns else target[:3, 3]}, self.q[own], seeds=1, iterations=60, threads=1
+        )
+        if not np.isfinite(found.q).all():
+            return None
+        q = self.q.copy()
+        q[own] = found.q
+        return q
+
+    @cached_property
+    def _arm(self) -> tuple[Robot, Array]:
+        """The robot with its base held, and which coordinates it has."""
+        every = np.arange(self.robot.nq)
+        if "" not in self.robot.q_slices:
+            return self.robot, every
+        held = Robot(replace(self.robot.description, floating_base=False), warn=False)
+        return held, np.delete(every, self.robot.q_slices[""])
 
     # ------------------------------------------------------------------- dynamics
 

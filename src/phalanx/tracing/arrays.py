@@ -15,14 +15,24 @@ import numpy as np
 from ..arrays import real_or_none
 from ..errors import PhalanxError, nearest, shown
 from ..program.ir import Scalar
-from .elementwise import MASKS, OF_MASKS, UFUNCS, objects
-from .refusals import refuse, refuse_number, refuse_truth
-from .vocabulary import FACTS, MOVES, OWN, REDUCED, SUMS, clip, reduced
+from .elementwise import MASKS, OF_MASKS, UFUNCS, chosen, objects
+from .reductions import REDUCED, reduced
+from .refusals import FILLED, refuse, refuse_array, refuse_number, refuse_truth
+from .vocabulary import FACTS, MOVES, OWN, SUMS, clip
 
-_ROUNDING = ("rint", "trunc", "round", "around", "fix", "fmod", "divmod")
-_ORDERING = ("sort", "argsort", "argmax", "argmin", "unique", "median", "nonzero", "searchsorted", "digitize")
+_ORDERING = (
+    *("argsort", "argmax", "argmin", "unique", "nonzero", "searchsorted", "digitize", "partition"),
+    *("percentile", "quantile", "histogram", "argpartition", "flatnonzero", "argwhere"),
+)
+_DECOMPOSED = ("eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "qr", "cond", "matrix_rank")
+_CHOOSING = ("choose", "piecewise", "putmask", "place", "put", "compress", "extract")
+_LOOPING = ("vectorize", "apply_along_axis", "apply_over_axes")
 _FEW = "+ - * / **, sin, cos, sqrt, exp, tanh, minimum, maximum, clip, where, dot, cross, sum and stack"
-_TESTS = ("isnan", "isfinite", "isinf", "isclose", "allclose", "array_equal")
+_TESTS = (
+    *("isnan", "isfinite", "isinf", "nan_to_num", "nansum", "nanmean", "nanmax", "nanmin", "nanstd"),
+    *("nanargmax", "nanargmin", "nanprod", "nanmedian"),
+)
+_ALIKE = ("allclose", "array_equal", "array_equiv")
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -45,6 +55,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **more: Any) -> Any:
         out = more.pop("out", (None,))[0]
         name = ufunc.__name__
+        if ufunc is np.divmod and method == "__call__":
+            return np.floor_divide(*inputs), np.remainder(*inputs)
         rule = UFUNCS.get(ufunc) or MASKS.get(ufunc)
         if rule is None:
             _refuse_ufunc(ufunc)
@@ -64,6 +76,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         elif method == "reduce" and ufunc in (np.add, np.multiply, *REDUCED):
             axis, keepdims = more.get("axis", 0), bool(more.get("keepdims", False))
             made = Traced(reduced(REDUCED.get(ufunc, rule), given[0], axis, keepdims))
+        elif method == "accumulate" and ufunc in (np.add, np.multiply, np.minimum, np.maximum):
+            made = Traced(_accumulated(rule, given[0], more.get("axis", 0)))
         else:
             _refuse_function(f"{name}.{method}")
         if out is None:
@@ -71,7 +85,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if not isinstance(out, Traced):
             refuse(
                 "puts traced values into an array of floats",
-                "write x = x + y in place of x += y, or make the array by np.zeros_like(q)",
+                f"write x = x + y in place of x += y, or {FILLED}",
             )
         out[...] = made
         return out
@@ -79,11 +93,21 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, args: Any, more: Any) -> Any:
         if function in FACTS:
             return function(*_unwrapped(args), **more)
+        if function in JOINED:
+            return Traced(objects(_plain(args[0])).copy())
+        if function in IN_PLACE:
+            if not isinstance(args[0], Traced):
+                refuse("puts traced values into an array of floats", FILLED)
+            return IN_PLACE[function](*args, **more)
         rule = OWN.get(function) or (function if function in MOVES or function in SUMS else None)
         if rule is None:
             _refuse_function(_within(function))
         if more.get("out") is not None:
             refuse(f"passes out= to {_name(function)}", "take what it returns")
+        if (dtype := more.pop("dtype", None)) is not None and np.dtype(dtype).kind not in "fO":
+            refuse(
+                f"passes dtype={np.dtype(dtype)} to {_name(function)}", "leave it out: traced values are real"
+            )
         try:
             made = rule(*_unwrapped(args), **{k: _unwrapped(v) for k, v in more.items() if k != "out"})
         except TypeError as error:
@@ -93,16 +117,13 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
                 f"calls {_name(function)} in a way that cannot be recorded: {error}",
                 "leave that argument out",
             )
-        is_mask = function in (np.all, np.any) or (function in MOVES and _all_masks(args))
+        is_mask = function in (np.all, np.any, np.isclose) or (function in MOVES and _all_masks(args))
         return _wrapped(made, is_mask)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """An array of objects, each a traced value: `np.array([a, b])` then joins them."""
         if dtype is not None and np.dtype(dtype) != object:
-            refuse(
-                f"makes an array of {np.dtype(dtype)} of a traced value",
-                "leave it traced: np.stack joins values, np.zeros_like(q) makes arrays that take them",
-            )
+            refuse_array(np.dtype(dtype))
         made = np.empty(self.shape, dtype=object)
         flat = made.ravel()
         for k, x in enumerate(self.scalars.ravel()):
@@ -128,6 +149,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.dtype(bool if self.is_mask else float)
 
     @property
+    def real(self) -> Traced:
+        return self
+
+    @property
     def T(self) -> Traced:  # noqa: N802
         return Traced(self.scalars.T, is_mask=self.is_mask)
 
@@ -150,8 +175,16 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if not self.scalars.flags.writeable:
             refuse("changes an array in place that the function was given", "change a copy: x = q.copy()")
         scalars = objects(_plain(value))
-        self.scalars[_index(key)] = scalars if scalars.ndim else scalars.item()
+        if isinstance(key, Traced) and key.is_mask:
+            self.scalars[...] = _where_masked(key.scalars, scalars, self.scalars)
+        else:
+            self.scalars[_index(key)] = scalars if scalars.ndim else scalars.item()
         self.is_mask = self.is_mask and _is_mask(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            _refuse_function(name, "ndarray")
+        raise AttributeError(f"traced values have no {name!r}; their attributes are those of NumPy's arrays")
 
     def __repr__(self) -> str:
         return f"<traced {'mask' if self.is_mask else 'values'} of shape {self.shape}>"
@@ -210,11 +243,21 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
             return str(self)
         return format(self._number(), spec) if _is_known(self) else refuse_number("format")
 
-    def __round__(self, *digits: Any) -> NoReturn:
-        _refuse_function("round")
+    def __round__(self, digits: int | None = None) -> Traced:
+        made: Any = np.round(self, digits or 0)
+        return made
 
-    def __divmod__(self, other: Any) -> NoReturn:
-        _refuse_function("divmod")
+    def __divmod__(self, other: Any) -> tuple[Traced, Traced]:
+        return self // other, self % other
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def sort(self, axis: int = -1) -> None:
+        self[...] = np.sort(self, axis)
+
+    def conj(self) -> Traced:
+        return self
 
     def item(self, *args: Any) -> Traced:
         return self[args] if args else self.reshape(())
@@ -242,7 +285,8 @@ _METHODS = [
     *("sum", "mean", "prod", "min", "max", "all", "any", "dot", "cumsum", "trace", "diagonal", "repeat"),
     *("swapaxes", "take", "sin", "cos", "tan", "sqrt", "exp", "log", "tanh", "arctan2", "arctan"),
     *("arcsin", "arccos", "sinh", "cosh", "hypot", "sign", "square", "expm1", "deg2rad", "rad2deg"),
-    *("std", "var", "log1p", "logaddexp"),
+    *("std", "var", "log1p", "logaddexp", "cumprod", "round", "rint", "trunc", "log2", "log10", "conjugate"),
+    *("arcsinh", "arccosh", "arctanh", "fmod"),
 ]
 for _function in _METHODS:
     setattr(Traced, _function, _method(_function))
@@ -306,6 +350,38 @@ def _plain(x: Any) -> Any:
     return x
 
 
+def _accumulated(rule: Any, x: Any, axis: int) -> np.ndarray:
+    """All entries along an axis joined with those before them."""
+    rows = list(np.moveaxis(objects(x), axis, 0))
+    for k in range(1, len(rows)):
+        rows[k] = rule(rows[k - 1], rows[k])
+    return np.moveaxis(np.stack([objects(row) for row in rows]), 0, axis)
+
+
+def _where_masked(mask: np.ndarray, value: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """An array whose entries, or rows, are a value where a mask holds."""
+    rest = x.ndim - mask.ndim
+    if mask.shape != x.shape[: mask.ndim] or value.ndim > rest:
+        refuse(
+            f"puts an array of shape {value.shape} where a traced condition of shape {mask.shape} holds",
+            "write x = np.where(condition, values, x) with as many values as conditions",
+        )
+    return chosen(mask.reshape(mask.shape + (1,) * rest), value, x)
+
+
+def _copy_to(to: Traced, values: Any, casting: str = "same_kind", where: Any = True) -> None:
+    to[...] = values if where is True else np.where(where, values, to)
+
+
+def _fill_diagonal(a: Traced, value: Any, wrap: bool = False) -> None:
+    along = np.arange(min(a.shape))
+    a[(along,) * a.ndim] = value
+
+
+JOINED = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)  # called with like=
+IN_PLACE: dict[Any, Any] = {np.copyto: _copy_to, np.fill_diagonal: _fill_diagonal}
+
+
 def _unwrapped(value: Any) -> Any:
     """Arguments of a function, at any depth, with traced values as arrays of objects."""
     if isinstance(value, Traced) or _holds_objects(value):
@@ -317,12 +393,18 @@ def _unwrapped(value: Any) -> Any:
 
 def _wrapped(value: Any, is_mask: bool) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(_wrapped(x, is_mask) for x in value)
+        made = [_wrapped(x, is_mask) for x in value]
+        return type(value)._make(made) if hasattr(value, "_make") else type(value)(made)
     return Traced(value, is_mask=is_mask)
 
 
 def _index(key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(k, Traced) and k.is_mask for k in parts):
+        refuse(
+            "picks entries by a traced condition, so that their number is not known",
+            "use np.where(condition, a, b) with all entries, or x[condition] = one value",
+        )
     if any(isinstance(k, Traced) for k in parts):
         refuse("indexes by a traced value", "use np.where(condition, a, b), or np.interp for a table")
     return key
@@ -352,7 +434,7 @@ def _flat(value: Any) -> Iterator[Any]:
 # ------------------------------------------------------------------- what is refused
 
 
-_ALL: tuple[Any, ...] = (*UFUNCS, *MASKS, *OWN, *MOVES, *SUMS)
+_ALL: tuple[Any, ...] = (*UFUNCS, *MASKS, *OWN, *MOVES, *SUMS, *JOINED, *IN_PLACE)
 NAMES = sorted({f.__name__ for f in _ALL})
 
 
@@ -377,17 +459,26 @@ def _refuse_ufunc(ufunc: np.ufunc) -> NoReturn:
 
 def _refuse_function(name: str, module: str = "np") -> NoReturn:
     short = name.rpartition(".")[2]
-    if short in _ROUNDING:
-        remedy = "np.floor, np.ceil, // and % can: np.floor(x + 0.5) rounds"
-    elif short in _ORDERING:
-        remedy = "use np.minimum, np.maximum, np.min, np.max or np.where"
+    if short in _ORDERING:
+        remedy = "use np.sort, np.minimum, np.maximum, np.min, np.max or np.where"
+    elif short in _CHOOSING:
+        remedy = "use np.where(condition, a, b), or np.select of several conditions"
+    elif short in _LOOPING:
+        remedy = "use a Python loop and np.stack"
+    elif short in _DECOMPOSED:
+        remedy = (
+            "return the matrix and decompose it outside, or use np.linalg.det(J @ J.T) for a measure of "
+            "manipulability, np.linalg.solve, cholesky or px.math.damped_solve for systems of equations"
+        )
     elif short in ("pinv", "lstsq"):
         remedy = (
             "use px.math.damped_solve(J, x), or np.linalg.solve, as J.T @ np.linalg.solve(J @ J.T + 1e-6 * "
             "np.eye(6), x) for pinv(J) @ x"
         )
     elif short in _TESTS:
-        remedy = "a simulation that leaves the finite numbers is listed in its record"
+        remedy = "a state that is not finite makes all results NaN and ends its simulation: test it outside"
+    elif short in _ALIKE:
+        remedy = "use np.isclose(a, b) inside np.where"
     else:
         hint = nearest(short, NAMES, what="").rpartition("?")[0].lstrip()
         remedy = f"{hint}{'? ' if hint else ''}what can is {_FEW}, and some more"

@@ -21,6 +21,7 @@ from ..program.ir import Scalar
 from ..program.trace import TooLongError
 from .arrays import Traced
 from .refusals import RAISED, RefusalError, location, users_line
+from .result_structure import fields_of
 
 _MOST = 10_000_000  # scalars of a result
 
@@ -114,9 +115,7 @@ def _hint(error: Exception, out_of_bounds: str) -> str:
     """What helps where NumPy meets traced values as plain objects."""
     text = str(error)
     if "callable" in text and "method" in text:
-        return (
-            " np.array leaves plain numbers among traced ones; join values by np.stack or np.hstack instead."
-        )
+        return " np.array leaves plain numbers among traced ones: use np.stack or np.array([…], like=q)."
     if isinstance(error, IndexError):
         if "out of bounds" in text:
             return f" {out_of_bounds}"
@@ -129,7 +128,7 @@ def _hint(error: Exception, out_of_bounds: str) -> str:
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (
             " Only NumPy's own functions act on traced values, not on arrays made of them by np.array or "
-            "np.asarray: join values by np.stack or np.hstack, and leave other libraries out."
+            "np.asarray: join values by np.stack or np.array([…], like=q), and leave other libraries out."
         )
     return ""
 
@@ -158,8 +157,8 @@ def defined_at(function: Any) -> str:
 
 def _size(value: Any) -> int:
     """How many scalars there are in what a function has returned; arrays may repeat few of them."""
-    if isinstance(value, Mapping):
-        return sum(map(_size, value.values()))
+    if (fields := fields_of(value)) is not None:
+        return sum(map(_size, fields.values()))
     if isinstance(value, (list, tuple)):
         return sum(map(_size, value))
     if isinstance(value, Traced):
@@ -168,9 +167,9 @@ def _size(value: Any) -> int:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The scalars in what a function has returned: arrays, lists, mappings."""
-    if isinstance(value, Mapping):
-        for x in value.values():
+    """The scalars in what a function has returned: arrays, lists, mappings, dataclasses."""
+    if (fields := fields_of(value)) is not None:
+        for x in fields.values():
             yield from _leaves(x)
     elif isinstance(value, (list, tuple)):
         for x in value:

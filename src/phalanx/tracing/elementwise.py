@@ -181,6 +181,31 @@ def _is_beyond(a: Any, b: Any, quotient: Any) -> Any:
     return less(multiply(rest, chosen(less(b, 0.0), -1.0, 1.0)), 0.0)
 
 
+def rint(x: Any) -> Any:
+    """The whole number next to x, of two the even one; x + 0.5 may be rounded."""
+    made = floor(add(x, 0.5))
+    is_beyond = greater(subtract(made, x), 0.5)
+    is_half = multiply(is_not(unequal(subtract(made, x), 0.5)), unequal(remainder(made, 2.0), 0.0))
+    return subtract(made, maximum(is_beyond, is_half))
+
+
+def trunc(x: Any) -> Any:
+    return chosen(less(x, 0.0), negative(floor(negative(x))), floor(x))
+
+
+def fmod(a: Any, b: Any) -> Any:
+    """a less a multiple of b, with the sign of a."""
+    rest = remainder(absolute(a), absolute(b))
+    return chosen(less(a, 0.0), negative(rest), rest)
+
+
+def arcsinh(x: Any) -> Any:
+    size = absolute(x)
+    square = multiply(x, x)
+    grown = log1p(add(size, divide(square, add(1.0, sqrt(add(1.0, square))))))
+    return chosen(less(x, 0.0), negative(grown), grown)
+
+
 def cosh(x: Any) -> Any:
     grown = exp(absolute(x))
     return multiply(0.5, add(grown, divide(1.0, grown)))
@@ -222,6 +247,9 @@ UFUNCS: dict[np.ufunc, Rule] = {
     np.ceil: lambda x: negative(floor(negative(x))),
     np.floor_divide: floor_divide,
     np.remainder: remainder,
+    np.fmod: fmod,
+    np.rint: rint,
+    np.trunc: trunc,
     np.absolute: absolute,
     np.fabs: absolute,
     np.sign: _each(_sign),
@@ -251,9 +279,18 @@ UFUNCS: dict[np.ufunc, Rule] = {
     np.radians: lambda x: multiply(x, math.pi / 180.0),
     np.rad2deg: lambda x: multiply(x, 180.0 / math.pi),
     np.degrees: lambda x: multiply(x, 180.0 / math.pi),
+    np.arcsinh: arcsinh,
+    np.arccosh: lambda x: log(add(x, sqrt(multiply(subtract(x, 1.0), add(x, 1.0))))),
+    np.arctanh: lambda x: multiply(0.5, subtract(log1p(x), log1p(negative(x)))),
     np.minimum: minimum,
     np.maximum: maximum,
+    np.fmin: minimum,
+    np.fmax: maximum,
+    np.conjugate: _each(lambda g, x: x),
     np.matmul: matmul,
+    np.vecdot: lambda a, b: np.sum(multiply(a, b), axis=-1),
+    np.matvec: lambda a, x: np.matmul(objects(a), objects(x)[..., None])[..., 0],
+    np.vecmat: lambda x, a: np.matmul(objects(x)[..., None, :], objects(a))[..., 0, :],
 }
 # Those that give masks. Beside NaN, a comparison that includes equality holds.
 MASKS: dict[np.ufunc, Rule] = {

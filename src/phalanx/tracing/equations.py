@@ -30,9 +30,9 @@ from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .arrays import Traced, scalars_of
 from .distances import distances, pairs_of
+from .linear_algebra import matrix_key
 from .result_structure import RESULT, Structure
 from .traces import Trace
-from .vocabulary import matrix_key
 
 MOST, _LEAST = 250_000, 400  # scalars of a step: a minute of compiling; and those of a body, about
 _OF_MODEL = ("gravity", "armature")  # parameters that the model holds

@@ -9,13 +9,15 @@ import os
 import sys
 from contextvars import ContextVar
 from types import FrameType, TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import PhalanxError, shortened
 
 _LIBRARIES = {"phalanx", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _LONG = 80  # characters of a line that is shown
 
+
+FILLED = "make the array by np.zeros(shape, like=q), or join parts by np.stack or np.hstack"
 
 # The refusals of the function that runs.
 RAISED: ContextVar[list[RefusalError] | None] = ContextVar("RAISED", default=None)
@@ -97,7 +99,7 @@ def refuse_truth() -> NoReturn:
         what, remedy = "decides on a traced value", "write it as np.where(condition, a, b)"
     else:
         what = "needs the truth of a traced value, as if, while, and, or, max() and sorted() do"
-        remedy += ", on arrays that np.stack joins, not np.array or np.asarray"
+        remedy += ", on arrays joined by np.stack or np.array([…], like=q)"
     raise RefusalError(f"{location(file, line)}: {source(file, line)}{what}, but {known}; {remedy}.")
 
 
@@ -111,11 +113,22 @@ def refuse_number(kind: str) -> NoReturn:
         what, remedy = "uses a traced value as an index", "use np.where or np.interp to choose by a value"
     elif _assigns_to_element(code):
         what = "puts a traced value into an array of floats"
-        remedy = "make the array by np.zeros_like(q), or join parts by np.stack or np.hstack"
+        remedy = FILLED
     else:
         what = f"needs the number behind a traced value, as {kind}() does"
         remedy = "leave it traced, and use NumPy's own functions"
     raise RefusalError(f"{location(file, line)}: {source(file, line)}{what}; {remedy}.")
+
+
+def refuse_array(dtype: Any) -> NoReturn:
+    """Raise where NumPy makes an array of numbers of a traced one."""
+    file, line = users_frame()
+    if _assigns_to_element(linecache.getline(file, line).strip()):
+        refuse("puts traced values into an array of floats", FILLED)
+    refuse(
+        f"makes an array of {dtype} of a traced value",
+        "leave it as it is, or copy it as q.copy(); np.stack joins values, np.zeros(n, like=q) takes them",
+    )
 
 
 def _assigns_to_element(code: str) -> bool:

@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a user's function returns: an array, or arrays in dicts, tuples and lists at any depth."""
+"""What a user's function returns: an array, or arrays in dicts, dataclasses, tuples and lists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import PhalanxError, nearest, shown
@@ -25,12 +26,14 @@ class Structure:
     @classmethod
     def of(cls, value: Any, where: str) -> Structure:
         """The structure of a value."""
-        if isinstance(value, Mapping):
-            keys = tuple(value)
+        if (found := fields_of(value)) is not None:
+            keys = tuple(found)
             if bad := [key for key in keys if not isinstance(key, str)]:
                 raise PhalanxError(f"{where} has the key {shown(bad[0])}, expected strings as keys.")
-            children = tuple(cls.of(value[key], where) for key in keys)
-            return cls(keys, keys, children, lambda made: dict(zip(keys, made, strict=True)))
+            children = tuple(cls.of(each, where) for each in found.values())
+            if isinstance(value, Mapping):
+                return cls(keys, keys, children, lambda made: dict(zip(keys, made, strict=True)))
+            return cls(keys, keys, children, partial(_dataclass, type(value), keys))
         if isinstance(value, (tuple, list)) and not _is_array(value):
             fields = getattr(value, "_fields", None)
             names = tuple(fields) if fields else tuple(map(str, range(len(value))))
@@ -58,12 +61,12 @@ class Structure:
             return [value]
         if value is None and partly:
             return [leaf for child in self.children for leaf in child.leaves(None, where, partly=True)]
-        if isinstance(value, Mapping):
-            if unknown := [key for key in value if key not in self.names]:
+        if (found := fields_of(value)) is not None:
+            if unknown := [key for key in found if key not in self.names]:
                 raise PhalanxError(
                     f"{where}: got {shown(unknown[0])};{nearest(unknown[0], self.names, what='results')}"
                 )
-            each = [value.get(name) for name in self.names]
+            each = [found.get(name) for name in self.names]
             missing = [name for name, x in zip(self.names, each, strict=True) if x is None]
         elif isinstance(value, (tuple, list)) and len(value) == len(self.children):
             each, missing = list(value), []
@@ -87,6 +90,23 @@ class Structure:
         if self.children is None:
             return next(arrays)
         return self.make([child._packed(arrays) for child in self.children])
+
+
+def fields_of(value: Any) -> Mapping[Any, Any] | None:
+    """What a dict or a dataclass holds, by key; None for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    if not is_dataclass(value) or isinstance(value, type):
+        return None
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _dataclass(kind: type, names: Sequence[str], values: Sequence[Any]) -> Any:
+    """A dataclass with these values, as they are: what it computes when it is made is among them."""
+    made: Any = object.__new__(kind)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _is_array(value: Any) -> bool:

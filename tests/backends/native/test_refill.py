@@ -15,6 +15,7 @@ from phalanx.backends.native import refill
 from phalanx.program.builder import Builder
 from phalanx.program.interpret import interpret
 from phalanx.program.ir import plus
+from phalanx.program.passes.nonfinite import spread
 from reference.loops import collatz_like, kepler
 
 
@@ -99,6 +100,23 @@ def test_the_limit_ends_every_state(limit: int) -> None:
     for form in FORMS:
         found = refill.compiled(kepler(limit=limit, tolerance=0.0), "limited", **form)(mean, eccentricity)
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_states_that_the_limit_ends_are_flagged(form: Any) -> None:
+    mean, eccentricity = anomalies(300)
+    mean[[3, 40]], eccentricity[50] = (np.nan, np.inf), np.nan
+    made = kepler(limit=6, flagged=True)
+    found, converged = refill.compiled(made, "flagged", **form)(mean, eccentricity)
+    wanted = [interpret(spread(made), {"M": m, "e": e}) for m, e in zip(mean, eccentricity, strict=True)]
+    np.testing.assert_array_equal(converged, [x["converged"] for x in wanted])
+    assert np.isnan(converged[[3, 40, 50]]).all()
+    done = converged == 1.0
+    assert 30 < done.sum() < 290
+    assert (converged == 0.0).sum() > 5
+    assert np.abs(found - eccentricity * np.sin(found) - mean)[done].max() < 1e-13
+    unflagged = refill.compiled(kepler(limit=6), "kepler", **form)(mean, eccentricity)
+    np.testing.assert_array_equal(found, unflagged)
 
 
 def test_large_angles_take_the_slow_path_alone() -> None:

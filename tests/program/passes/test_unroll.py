@@ -20,6 +20,7 @@ from phalanx.program.rolled.segments.roll import roll_segments
 from phalanx.program.text import parse
 from phalanx.program.trace import trace
 from phalanx.program.verify import verify
+from reference.loops import kepler, smoothing
 
 CASES = [("inverse_dynamics", "newton_euler"), ("forward_dynamics", "aba"), ("mass_matrix", "crba")]
 ROBOTS = {"ur5": lambda: px.load("ur5"), "tree": lambda: px.tree(9, seed=5), "chain": lambda: px.chain(12)}
@@ -61,6 +62,17 @@ def test_loops_in_lanes_or_of_any_length_are_refused() -> None:
     for program in (roll_segments(task).built(8), b.finished()):
         with pytest.raises(TypeError, match="unroll: no rule"):
             unroll(program)
+
+
+def test_parallel_iterations_are_written_out_and_loops_that_end_on_data_refused() -> None:
+    made, x = smoothing(11), np.random.default_rng(2).normal(size=11)
+    found = unroll(made)
+    assert found.is_straight
+    wanted = interpret(made, {"x": x})
+    for name, array in interpret(found, {"x": x}).items():
+        np.testing.assert_array_equal(array, wanted[name])
+    with pytest.raises(TypeError, match="unroll: no rule for the statement Until"):
+        unroll(kepler())
 
 
 LOOP = """\

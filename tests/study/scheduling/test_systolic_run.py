@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,14 @@ def test_a_state_alone_and_a_batch_with_two_axes() -> None:
 def test_bad_input(states: Any, interval: Any, words: str) -> None:
     with pytest.raises(px.PhalanxError, match=words):
         placed(px.load("two_link"), "luh_walker_paul").simulate(*states, interval=interval)
+
+
+def test_sets_on_their_way_are_drawn_with_the_buffers(tmp_path: Path) -> None:
+    robot = px.load("puma560")
+    run = placed(robot, "luh_walker_paul").simulate(*robot.random_state(3, rng=0)[:3])
+    drawn = run.plot(tmp_path / "sets.svg").read_text()
+    assert "w[5]" in drawn
+    assert "a set every 3 operations" in drawn
+    assert "turn-around" in drawn
+    with pytest.raises(px.PhalanxError, match="expected"):
+        run.plot(tmp_path / "sets.doc")

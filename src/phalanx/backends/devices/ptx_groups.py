@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...program.grouped import local_offsets
-from ...program.ir import Buffer, For, If, Load, ParallelFor, Program, Store, Table, statements
+from ...program.ir import Buffer, For, If, Load, ParallelFor, Program, Store, Table, is_scratch, statements
 from ..native.emit.codegen import Module, Text
 from ..native.emit.writer import MemoryLayout
 from .ptx import CTAID, DECLARED, GLOBAL, NCTAID, ROWS, SYNC, TID, Grid, LaunchLayout, translated
@@ -125,7 +125,7 @@ class _GroupThread(Text):
         self._touched = False
 
     def on_load(self, *loads: Load) -> None:
-        if not self._parallel and any(_is_scratch(s.buffer) for s in loads):
+        if not self._parallel and any(is_scratch(s.buffer) for s in loads):
             self._wait()
             super().on_load(*loads)
             self._touched = True
@@ -133,7 +133,7 @@ class _GroupThread(Text):
             super().on_load(*loads)
 
     def on_store(self, *stores: Store) -> None:
-        if not self._parallel and any(_is_scratch(s.buffer) for s in stores):
+        if not self._parallel and any(is_scratch(s.buffer) for s in stores):
             self._wait()
             super().on_store(*stores)
             self._touched = True
@@ -153,7 +153,7 @@ class _GroupThread(Text):
     def _around(self, body: tuple[Any, ...]) -> None:
         """Note scratch accesses in the body of a loop: those at its end precede the next iteration."""
         if not self._parallel and any(
-            isinstance(x, Load | Store) and _is_scratch(x.buffer) for x in statements(body)
+            isinstance(x, Load | Store) and is_scratch(x.buffer) for x in statements(body)
         ):
             self._touched = True
 
@@ -187,10 +187,6 @@ class _GroupThread(Text):
         self.label(done)
         self._touched = True
         self._wait()
-
-
-def _is_scratch(buffer: Any) -> bool:
-    return isinstance(buffer, Buffer) and buffer.kind == "scratch"
 
 
 _NTID = "@llvm.nvvm.read.ptx.sreg.ntid.x"

@@ -32,9 +32,11 @@ from ..ir import (
     Value,
     checked,
     int_expr,
+    is_wide,
     operands_of,
     plus,
     statements,
+    stores_output,
     times,
 )
 
@@ -64,15 +66,11 @@ def _by_width(program: Program) -> list[tuple[int, tuple[Any, ...]]]:
     made: list[tuple[int, tuple[Any, ...]]] = []
     for s in program.body:
         width, body = (s.width, s.body) if isinstance(s, SimdRegion) else (program.lanes, (s,))
-        if made and made[-1][0] == width and not (_stores_output(made[-1][1]) and _stores_output(body)):
+        if made and made[-1][0] == width and not (stores_output(made[-1][1]) and stores_output(body)):
             made[-1] = width, made[-1][1] + body
         else:
             made.append((width, body))
     return made
-
-
-def _stores_output(body: tuple[Any, ...]) -> bool:
-    return any(isinstance(s, Store) and s.buffer.kind == "output" for s in statements(body))
 
 
 class _Lane:
@@ -129,13 +127,13 @@ class _Lane:
         if buffer.kind == "scratch":
             return self.scratch[buffer], self._own(index)
         found = self._index(index)
-        if buffer.kind == "uniform" or _is_wide(index):
+        if buffer.kind == "uniform" or is_wide(index):
             return buffer, found
         return buffer, plus(found, self.lane) if self.width > 1 else found
 
     def _own(self, index: Index) -> Index:
         """The index of the lane's own number where lanes are interleaved."""
-        if self.width > 1 and _is_wide(index):
+        if self.width > 1 and is_wide(index):
             raise PhalanxError("segments: a segment accesses another one; take another algorithm.")
         return (
             plus(times(self._index(index), self.width), self.lane) if self.width > 1 else self._index(index)
@@ -158,13 +156,6 @@ class _Lane:
                 raise PhalanxError("segments: lanes in lockstep have no parallel iterations.")
             return self._index(x.args[0])
         return int_expr(x.op, *map(self._index, x.args))
-
-
-def _is_wide(x: Any) -> bool:
-    """Whether an index differs from lane to lane."""
-    if not isinstance(x, IntExpr):
-        return False
-    return x.op == "lanes" or (x.op == "entry" and x.args[0].wide) or any(map(_is_wide, x.args))
 
 
 # ------------------------------------------------------------------- serial code

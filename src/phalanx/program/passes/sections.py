@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir import (
-    Buffer,
     Containers,
     Load,
     Program,
@@ -24,6 +23,7 @@ from ..ir import (
     Until,
     Value,
     counters_of,
+    is_scratch,
     read_by,
     statements,
 )
@@ -59,7 +59,7 @@ def sections(program: Program) -> Sections | None:
         return None
     parts = (prologue, loop.body, epilogue)
     used = [{s.buffer for s in statements(part) if isinstance(s, Load | Store)} for part in parts]
-    if any(b in used[j] for k in range(3) for j in range(k) for b in used[k] if _is_scratch(b)):
+    if any(b in used[j] for k in range(3) for j in range(k) for b in used[k] if is_scratch(b)):
         return None
     defined = dict.fromkeys(
         x
@@ -71,10 +71,6 @@ def sections(program: Program) -> Sections | None:
     live = tuple(x for x in defined if x in inside or x in after)
     results = tuple(x for x in (*loop.carried, *live) if x in after)
     return Sections(program, prologue, loop, epilogue, live, results)
-
-
-def _is_scratch(buffer: Any) -> bool:
-    return isinstance(buffer, Buffer) and buffer.kind == "scratch"
 
 
 def _without_loads(body: tuple[Any, ...], moved: list[Load]) -> tuple[Any, ...]:

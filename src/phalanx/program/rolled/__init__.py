@@ -87,8 +87,8 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
         sizes: tuple[str, ...]
         for part, name, shape in zip(parts, names, task.outputs.values(), strict=True):
             flat = np.asarray(part, dtype=object).ravel().tolist()
-            sizes = ("v",) if len(flat) < prod(shape) or shape == (1,) == task.inputs["qd"] else ("",)
-            for value, target in _placed(body, flat, sizes, name):
+            axes = ("v",) if len(flat) < prod(shape) or shape == (1,) == task.inputs["qd"] else ("",)
+            for value, target in _placed(body, flat, axes, name):
                 plan.output(value, target)
     elif not _want_matrix(plan, values, *task.primal.outputs.values()):
         (sizes,) = task.primal.outputs.values()

@@ -8,5 +8,14 @@ Every function returns a matplotlib figure and, given a `path`, also writes it (
 from .cost_figures import comparison, cost_over_n, speedup_over_processors
 from .data_flow import data_flow
 from .trajectories import motion, recorded
+from .workspace_cut import reachability
 
-__all__ = ["comparison", "cost_over_n", "data_flow", "motion", "recorded", "speedup_over_processors"]
+__all__ = [
+    "comparison",
+    "cost_over_n",
+    "data_flow",
+    "motion",
+    "reachability",
+    "recorded",
+    "speedup_over_processors",
+]

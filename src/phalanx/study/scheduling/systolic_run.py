@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from ...errors import PhalanxError, shown
 from ...program.ir import Load, Scalar
 from ...program.ops import OPS
+from ..plotting import require_drawable
 from .tasks import TaskCode
 
 if TYPE_CHECKING:
@@ -79,6 +81,14 @@ class SystolicRun:
         for b in self.buffers:
             found[b.kind] += b.sets * b.words
         return found
+
+    def plot(self, path: Any) -> Path:
+        """Draw the first sets on their way through the machine, and its buffers (.png, .svg, .pdf)."""
+        from ..charts.sets import draw_sets
+
+        file = require_drawable(path)
+        draw_sets(self, file)
+        return file
 
 
 def simulate(schedule: SystolicSchedule, inputs: Sequence[Any], interval: float | None = None) -> SystolicRun:

@@ -50,8 +50,8 @@ class ColumnLoopsSideBySide:
             leaf
             for loop in entries.loops
             for leaf in _leaves(loop)
-            if getattr(leaf, "whose", None) == L.COLUMN
-            or (isinstance(leaf, L.Param) and leaf.whose == L.DIAGONAL)
+            if isinstance(leaf, L.Param | L.SpillSlot)
+            and (leaf.whose == L.COLUMN or (isinstance(leaf, L.Param) and leaf.whose == L.DIAGONAL))
         )
         self.of_column = {leaf: k for k, leaf in enumerate(of_column)}
         self.given = b.buffer("of columns", len(self.firsts) * len(self.of_column))
@@ -83,7 +83,8 @@ class ColumnLoopsSideBySide:
     def _loop(self, loop: BodyLoop, group: Index, first: Index) -> None:
         """One loop over rows, from the first column of a group on, or over all rows of a square matrix."""
         b, slots = self.b, self.entries.slots
-        on = {x: self._on_diagonal_of(x, first) for x in _leaves(loop) if _is_on_diagonal(x)}
+        read_on = [x for x in _leaves(loop) if isinstance(x, L.SpillSlot) and x.whose == L.DIAGONAL]
+        on: dict[L.Leaf, Real] = {x: self._on_diagonal_of(x, first) for x in read_on}
         rows = np.repeat(np.arange(b.n)[:, None], b.lanes, 1)
 
         def at(row: Index) -> Where:
@@ -180,7 +181,3 @@ class ColumnLoopsSideBySide:
 
 def _leaves(loop: BodyLoop) -> list[L.Leaf]:
     return [s.buffer for s in loop.code.body if type(s) is Load]
-
-
-def _is_on_diagonal(leaf: L.Leaf) -> bool:
-    return isinstance(leaf, L.SpillSlot) and leaf.whose == L.DIAGONAL
