@@ -110,6 +110,6 @@ def _inverse(pivot: Any, bound: Any) -> Any:
 
 
 def _larger(a: Any, b: Any) -> Any:
-    if isinstance(a, float):
-        return max(a, b) if isinstance(b, float) else b.maximum(a)
-    return a.maximum(b)
+    if isinstance(a, float) and isinstance(b, float):
+        return max(a, b)
+    return b.maximum(a) if isinstance(a, float) else a.maximum(b)

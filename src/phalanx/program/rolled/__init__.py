@@ -84,6 +84,7 @@ def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
         plan.matrices_output(values, names[: len(values)])
     elif len(parts) > 1:
+        sizes: tuple[str, ...]
         for part, name, shape in zip(parts, names, task.outputs.values(), strict=True):
             flat = np.asarray(part, dtype=object).ravel().tolist()
             axes = ("v",) if len(flat) < prod(shape) or shape == (1,) == task.inputs["qd"] else ("",)
