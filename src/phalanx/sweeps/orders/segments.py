@@ -24,9 +24,9 @@ from .slots import Bodies, Slots, lift, size, take
 _MOST = 8  # segments at once, by default: as many as lanes of the widest register
 _LEAST = 16  # bodies in each of them: shorter ones cost more than they save, and digits
 # From _SHARED bodies on there are twice as many segments, and again for each further _EACH bodies: cores
-# can share them, and one core takes 4 % longer; 2048 bodies would take 6 %, 1000 up to 25 %
-# (benchmarks/one_state.py --threads 2). Beyond 1500 bodies of a segment the effect of its tip at its base is
-# a subnormal number, which is slow.
+# can share them, and one core takes 4 % longer; 2048 bodies would take 6 %, 1000 up to 25 % (forward
+# dynamics, AMD EPYC with AVX-512, other programs running). Beyond 1500 bodies of a segment the effect of its
+# tip at its base is a subnormal number, which is slow.
 _SHARED, _EACH = 4_096, 10_240
 
 
