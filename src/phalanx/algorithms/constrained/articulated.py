@@ -30,7 +30,7 @@ def constrained_articulated(
     is a row of J L^-1; the Delassus matrix is the sum of k D^-1 k^T over the bodies.
 
     Source: Popov, Vereshchagin, Zenkevich 1978; Sathya, Carpentier 2024, "Constrained articulated body
-    dynamics algorithms", section IV (PV-OSIMr); Featherstone 2008, Table 7.1.
+    dynamics algorithms"; Featherstone 2008, Table 7.1.
     Cost:   work O(n m + n m^2 + m^3), span O(depth + m^2).
     """
     seen = Seen(model, q, qd, qd * 0.0)
