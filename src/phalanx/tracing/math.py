@@ -211,7 +211,7 @@ def rotation_to_quaternion(R: Any) -> Any:  # noqa: N803
 
 
 def damped_solve(a: Any, b: Any, damping: Any = 1e-6) -> Any:
-    """Damped least squares: the x that minimises |a x - b|² + damping |x|², bounded at singularities.
+    """Damped least squares: the x that minimises `|a x - b|² + damping |x|²`, bounded at singularities.
 
     a is (…, m, n), b (m,) or (…, m, k). The smaller of the two normal equations is solved.
     """
