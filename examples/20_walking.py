@@ -81,14 +81,14 @@ assert (walked[speed > 0.1] > 0.0).all()
 
 upright = 1.0 - 2.0 * (run.q[..., 3] ** 2 + run.q[..., 4] ** 2)  # the cosine of the trunk's tilt
 tilt, aside = np.degrees(np.arccos(upright.min())), np.abs(run.q[..., 1]).max()
-print(f"none falls: they tilt by {tilt:.1f} degrees at most, and stray by {100 * aside:.1f} cm")
 assert tilt < 15.0
 assert run.q[..., 2].min() > 0.85 * tall
+print(f"none falls: they tilt by {tilt:.1f} degrees at most, and stray by {100 * aside:.1f} cm")
 
 carried = ((run["contact_forces"][..., 2] > 0.0).sum(axis=-1) == 2)[:, run.time > still + 1.0].mean()
 residual = run["contact_residual"].max()
+assert carried > 0.5
+assert residual < 1e-9
 print(
     f"two feet carry them {100 * carried:.0f} % of the time; contact's residual is {residual:.0e} m/s at most"
 )
-assert carried > 0.5
-assert residual < 1e-9
