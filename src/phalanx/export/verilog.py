@@ -315,13 +315,11 @@ def _known(
 
 def _quaternions(robot: Robot) -> list[slice]:
     """Where the quaternions of a robot are in its coordinates."""
-    found = []
-    for joint, kind in zip(("", *robot.joint_names), ("floating", *robot.joint_types), strict=True):
-        at = joint_type(kind).quaternion
-        if at is not None and joint in robot.q_slices:
-            first = robot.q_slices[joint].start
-            found.append(slice(first + at.start, first + at.stop))
-    return found
+    return [
+        slice(joint.q.start + at.start, joint.q.start + at.stop)
+        for joint in robot._coordinates
+        if (at := joint.kind.quaternion) is not None
+    ]
 
 
 def _factors(
