@@ -12,7 +12,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo    install into $(VENV) and compute a million torques of a PUMA 560, compare algorithms, draw them"
-	@echo "make test    install everything into $(VENV), check the code, run the tests of every feature: 8 minutes"
+	@echo "make test    install everything into $(VENV), check the code, run the tests of every feature: a quarter of an hour"
 	@echo "make test-all  what is exhaustive: all cases of the tests, long searches: half an hour"
 	@echo "make test-emulated  arm64 by QEMU, Windows by Wine: demo, kernels, threads, rollouts, native tests"
 	@echo "make docs    build the pages into build/docs/index.html, without network"

@@ -515,7 +515,7 @@ def calls(robot: px.Robot) -> Iterator[tuple[Call, tuple[str, ...]]]:
                 call = resolve(robot, function, a.name, frame)
                 yield call, ()
                 yield from ((call, (name,)) for name in f.optional)
-        for mode in ("jvp", "vjp", "hvp"):
+        for mode in ("jvp", "vjp", "hvp") if robot.nv <= 7 else ("jvp", "vjp"):  # hvp of many joints are long
             with suppress(px.PhalanxError):  # of functions that have no such product
                 yield derivative_of(robot, mode, function, "auto", frame), ()
 
