@@ -125,7 +125,7 @@ def fresh(fills: dict[str, Callable[[np.ndarray], Any]], n: int, rounds: int = 1
 
 
 SHARED = ("forward_dynamics", "inverse_dynamics", "forward_kinematics", "mass_matrix")
-# Chains below 4096 links have 8 segments by default, which one thread computes.
+# Chains below 10,000 links have 8 segments by default, which one thread computes.
 _SHARING: dict[str, Any] = {
     "forward_dynamics": ("partition", {"segments": 16}),
     "inverse_dynamics": ("partition", {"segments": 16}),

@@ -241,7 +241,7 @@ def test_one_long_chain_moves_in_segments(integrator: str) -> None:
 
 
 def test_threads_share_one_long_chain_in_rollouts_and_do_not_change_its_bits() -> None:
-    robot = px.snake(4_096)
+    robot = px.snake(10_000)
     kernel = robot.kernel("forward_dynamics", batch=1)
     assert "threads share a state" in kernel.form
     sim = robot.simulation(1e-5, integrator="euler")

@@ -106,7 +106,7 @@ def test_a_schedule_on_cores_charges_every_message() -> None:
 
 
 def test_a_long_chain_is_measured_on_lanes_and_cores() -> None:
-    found = px.speedup(px.chain(4_096), "inverse_dynamics")
+    found = px.speedup(px.chain(10_000), "inverse_dynamics")
     assert len(found.free.processors) == 1
     assert "see what was measured" in found.answer
     assert found.measured[1].lanes > 1

@@ -98,7 +98,7 @@ def test_the_matrix_of_a_long_chain_is_shared_by_columns() -> None:
 
 @needs_entry
 def test_methods_share_one_state_of_a_long_chain() -> None:
-    robot = px.chain(4_096)
+    robot = px.chain(10_000)
     q, qd, tau = robot.random_state(rng=0)
     wanted = robot.forward_dynamics(q, qd, tau, threads=1)
     for _ in range(3):  # the first call compiles, later ones take the fast path

@@ -57,7 +57,7 @@ def partition(
     Sigma: f_tip is f_tip - Sigma a_tip, and what lies beyond subtracts it again. Exact for any Sigma.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
-    By default as many as usually pay: eight, or a multiple of 16 from 4096 bodies on, which cores share.
+    By default as many as usually pay: eight, or a multiple of 16 from 10,000 bodies on, which cores share.
     For a part of a chain, `neighbours` hold the other parts: it sends them its motion and its response to
     wrenches, in two messages.
 

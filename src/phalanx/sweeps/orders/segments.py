@@ -24,10 +24,10 @@ from .slots import Bodies, Slots, lift, size, take
 _MOST = 8  # segments at once, by default: as many as lanes of the widest register
 _LEAST = 16  # bodies in each of them: shorter ones cost more than they save, and digits
 # From _SHARED bodies on there are twice as many segments, and again for each further _EACH bodies: cores
-# can share them, and one core takes 4 % longer; 2048 bodies would take 6 %, 1000 up to 25 % (forward
-# dynamics, AMD EPYC with AVX-512, other programs running). Beyond 1500 bodies of a segment the effect of its
-# tip at its base is a subnormal number, which is slow.
-_SHARED, _EACH = 4_096, 10_240
+# can share them, and one core takes no longer. With fewer bodies it would: 4 % with 4096, 7 % with 2048, a
+# quarter with 1000 (forward dynamics, AMD EPYC with AVX-512). Beyond 1500 bodies of a segment the effect of
+# its tip at its base is a subnormal number, which is slow.
+_SHARED, _EACH = 10_000, 10_240
 
 
 def starts(ends: Bodies, count: int | None) -> Bodies:
